@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run calls tour widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
+.PHONY: run calls tour widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable changes deploy deploy-built deploy-changes bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -128,11 +128,19 @@ deploy: deployable built ## sam deploy (STAGE=dev), and away with versions that 
 deployable: $(VENV)/run
 	@$(BIN)/python -m infra.parameters $(or $(STAGE),dev)
 
-# What was built once is deployed to one stage after the other. In CI an environment's approval is the person who agrees.
 deploy-built: deployable .venv-sam/ready
-	@$(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(CI),--no-confirm-changeset)
-	@$(if $(filter-out dev,$(STAGE)),aws cloudformation update-termination-protection --enable-termination-protection --stack-name qwestly-agent-$(STAGE))
-	@$(BIN)/qwestly-agent release prune --stage $(or $(STAGE),dev)
+	@$(SAM_DEPLOY)
+	@$(DEPLOYED)
+
+# In CI the change set is made and printed by one job, and carried out by another, after a person agreed. What was built
+# once is deployed to one stage after the other.
+changes: deployable .venv-sam/ready ## make the change set of what was built, and print what it replaces, removes and allows (STAGE=dev)
+	@$(SAM_DEPLOY) --no-execute-changeset > .aws-sam/changes.log || { cat .aws-sam/changes.log; exit 1; }
+	@$(BIN)/python -m infra.changes show $(or $(STAGE),dev) < .aws-sam/changes.log
+
+deploy-changes: $(VENV)/run ## carry a change set out (STAGE=dev CHANGES=its ARN)
+	@$(BIN)/python -m infra.changes execute $(or $(STAGE),dev) $(CHANGES)
+	@$(DEPLOYED)
 
 bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/results.json and results.svg
 	@$(BIN)/python -m benchmarks
@@ -158,6 +166,11 @@ help: ## list the targets
 # dev.txt has all of run.txt, and that all of layer.txt.
 AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt embedding.txt places.txt audit.txt node.txt)
 LOCK = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+# By the bucket and the role of infra/bootstrap.yaml.
+SAM_DEPLOY = account=$$(aws sts get-caller-identity --query Account --output text) && $(SAM) deploy --config-env $(or $(STAGE),dev) \
+    --s3-bucket qwestly-artifacts-$(or $(STAGE),dev)-$$account --role-arn arn:aws:iam::$$account:role/qwestly-execution-$(or $(STAGE),dev)
+DEPLOYED = $(if $(filter-out dev,$(STAGE)),aws cloudformation update-termination-protection --enable-termination-protection --stack-name qwestly-agent-$(STAGE) &&) \
+    $(BIN)/qwestly-agent release prune --stage $(or $(STAGE),dev)
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
 SAM := SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam

@@ -16,8 +16,12 @@ TABLE = Path(__file__).parent / "calls.tsv"
 FUNCTION = "arn:aws:lambda:<region>:<account>:function:{FunctionName}"
 STACK = "arn:aws:cloudformation:<region>:<account>:stack/{StackName}/any"
 RESOURCES: Mapping[str, str] = {
+    "cloudformation:DescribeChangeSet": STACK,
+    "cloudformation:DescribeStackEvents": STACK,
     "cloudformation:DescribeStackResource": STACK,
     "cloudformation:DescribeStacks": STACK,
+    "cloudformation:ExecuteChangeSet": STACK,
+    "cloudformation:GetTemplate": STACK,
     "cloudwatch:DescribeAlarms": "arn:aws:cloudwatch:<region>:<account>:alarm:any",
     "events:PutEvents": "arn:aws:events:<region>:<account>:event-bus/{EventBusName}",
     "kms:Decrypt": "arn:aws:kms:<region>:<account>:key/{KeyId}",

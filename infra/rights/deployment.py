@@ -151,47 +151,32 @@ def _function(stack: Stack, properties: Mapping[str, Any]) -> str:
 
 COMMANDS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (
-        "DeployRole",
+        "PlanRole",
         (
-            *(
-                "cloudformation:CreateChangeSet",
-                "cloudformation:DescribeChangeSet",
-                "cloudformation:DescribeStackEvents",
-            ),
-            *("cloudformation:DescribeStacks", "cloudformation:ExecuteChangeSet", "cloudformation:GetTemplateSummary"),
+            *("cloudformation:CreateChangeSet", "cloudformation:DescribeChangeSet"),
+            *("cloudformation:DescribeStacks", "cloudformation:GetTemplateSummary"),
         ),
         "arn:aws:cloudformation:<region>:<account>:stack/<stack>/any",
-        "`sam deploy` (samcli/lib/deploy/deployer.py of 1.170)",
+        "`sam deploy --no-execute-changeset` (samcli/lib/deploy/deployer.py of 1.170)",
     ),
     (
-        "DeployRole",
+        "PlanRole",
         ("cloudformation:CreateChangeSet",),
         "arn:aws:cloudformation:<region>:aws:transform/Serverless-2016-10-31",
         "the template has a transform, which is checked like a stack",
     ),
+    ("PlanRole", ("s3:ListBucket",), "<bucket>", "`sam deploy` asks whether a file is there: without it 403, not 404"),
     (
-        "DeployRole",
-        ("cloudformation:GetTemplate",),
-        "arn:aws:cloudformation:<region>:<account>:stack/<stack>/any",
-        "`python -m infra.changes` compares the policies before and after",
+        "PlanRole",
+        ("s3:GetObject", "s3:PutObject"),
+        "<bucket>/any",
+        "`sam deploy` uploads, and CloudFormation reads the template as whoever makes the change set",
     ),
     (
         "DeployRole",
         ("cloudformation:UpdateTerminationProtection",),
         "arn:aws:cloudformation:<region>:<account>:stack/<stack>/any",
-        "`make deploy` protects each stage but dev",
-    ),
-    (
-        "DeployRole",
-        ("s3:ListBucket",),
-        "<bucket>",
-        "`sam deploy` asks whether a file is there: without it 403, not 404",
-    ),
-    (
-        "DeployRole",
-        ("s3:GetObject", "s3:PutObject"),
-        "<bucket>/any",
-        "`sam deploy` uploads, and CloudFormation reads the template as whoever deploys",
+        "`make deploy-changes` protects each stage but dev",
     ),
     (
         "SmokeRole",
@@ -201,8 +186,12 @@ COMMANDS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ),
 )
 """Role, actions, resource and reason."""
-RUN_BY = {"DeployRole": ("doctor", "release", "brake"), "SmokeRole": ("smoke",)}
-"""Our commands that a job runs by each role. A walk of the deploying job asks no more than the doctor."""
+RUN_BY = {
+    "PlanRole": ("changes show",),
+    "DeployRole": ("changes execute", "doctor", "smoke", "release", "brake"),
+    "SmokeRole": ("smoke",),
+}
+"""Our commands that a job runs by each role."""
 
 
 def of_bootstrap(bootstrap: Stack, stack: Stack) -> Iterator[Row]:
@@ -213,14 +202,12 @@ def of_bootstrap(bootstrap: Stack, stack: Stack) -> Iterator[Row]:
     for role, commands in RUN_BY.items():
         for command in commands:
             for call in recorded[command]:
-                yield Row(role, Call(call.action, placed(call.resource, name, path)), f"`qwestly-agent {command}`")
-    for call in recorded["smoke"]:
-        yield Row("DeployRole", Call(call.action, placed(call.resource, name, path)), "`make smoke` after a deployment")
+                yield Row(role, Call(call.action, placed(call.resource, name, path)), f"`{command}`")
     for role, actions, resource, reason in COMMANDS:
         arn = placed(resource.replace("<bucket>", bucket), name, path)
         yield from (Row(role, Call(action, arn), reason) for action in actions)
     passed = Call("iam:PassRole", execution, (("iam:PassedToService", "cloudformation.amazonaws.com"),))
-    yield Row("DeployRole", passed, "`sam deploy --role-arn` hands CloudFormation this role")
+    yield Row("PlanRole", passed, "`sam deploy --role-arn` hands CloudFormation this role")
     topic = stack.of_type("AWS::SNS::Topic")[0]
     key = stack.arn(stack.resources[topic]["Properties"]["KmsMasterKeyId"]["Ref"])
     for action in ("kms:GenerateDataKey", "kms:Decrypt"):

@@ -385,7 +385,13 @@ def test_what_the_log_is_searched_for_is_what_it_says(document: Path) -> None:
 
 
 def test_each_name_in_the_runbook_is_one_of_the_template_the_machines_the_metrics_or_an_error() -> None:
-    places = ("template.yaml", "src/qwestly_agent/base/observability.py", "src/qwestly_agent/base/errors.py")
+    places = (
+        "template.yaml",
+        "infra/bootstrap.yaml",
+        "infra/atlas.yaml",
+        "src/qwestly_agent/base/observability.py",
+        "src/qwestly_agent/base/errors.py",
+    )
     machines = (ROOT / "statemachines").glob("*.yaml")
     text = "".join(path.read_text(encoding="utf-8") for path in [*(ROOT / place for place in places), *machines])
     for name in backticked(RUNBOOK, r"(?:[A-Z][a-z]+){2,}…?"):
