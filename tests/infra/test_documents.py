@@ -419,15 +419,8 @@ def test_whoever_deploys_is_told_every_secret_and_how_it_is_rotated() -> None:
         for value in TEMPLATE.environment(function).values()
         if is_reference(value)
     }
-    secrets, *_ = tables(RUNBOOK, "parameter")
-    assert {name.strip("`") for name, _ in secrets} == kept
+    assert {name for cell, _ in rows(RUNBOOK, "parameter") for name in re.findall(r"`([\w-]+)`", cell)} == kept
     rotated = {name for row in rows(RUNBOOK, "secret") for name in re.findall(r"`([\w-]+)`", row[0])}
     assert rotated == kept
     put = {found[1] for line in commands() if (found := re.search(r"--name /qwestly-agent/\$STAGE/([\w-]+)", line))}
     assert put == kept
-
-
-def test_what_a_stage_sets_are_parameters() -> None:
-    _, parameters = tables(RUNBOOK, "parameter")
-    named = {name for row in parameters for name in re.findall(r"`(\w+)`", row[0])}
-    assert named <= TEMPLATE.parameters.keys()
