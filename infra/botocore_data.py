@@ -29,8 +29,10 @@ def prune(data: Path, operations: Mapping[str, set[str]]) -> None:
 
 
 def _prune_service(folder: Path, names: set[str]) -> str:
-    """Prune one service. Returns its name in endpoints.json."""
-    [version] = folder.iterdir()
+    """Prune one service to its newest version, which clients take. Returns its name in endpoints.json."""
+    *older, version = sorted(folder.iterdir())
+    for each in older:
+        shutil.rmtree(each)
     for file in list(version.iterdir()):
         if not file.name.startswith(DESCRIPTIONS):
             file.unlink()

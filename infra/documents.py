@@ -1,4 +1,4 @@
-"""Generate the parts of the documents and of template.yaml that follow from declarations and state machines.
+"""Generate the parts of the documents and of the templates that follow from declarations and state machines.
 
 `make docs` writes each between its two markers, `<!-- NAME: made by make docs -->` and `<!-- end of NAME -->`; in YAML
 they are comments.
@@ -20,6 +20,7 @@ from infra import template_parts
 from infra.diagram import diagram
 from infra.doctor.quotas import UNRESERVED, connections_of, reserved_by, reserved_by_all
 from infra.local.environment import VARIABLES
+from infra.mongo.atlas import roles_and_users
 from infra.stages import Stage, stage_names
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.activity import OTHER_EVENTS, Role
@@ -30,6 +31,7 @@ from qwestly_agent.workflows import ACTIONS, WORKFLOWS
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     ROOT / "template.yaml",
+    ROOT / "infra/atlas.yaml",
     *(
         ROOT / "docs" / f"{name}.md"
         for name in ("approvals", "architecture", "capacity", "data", "runbook", "settings")
@@ -164,6 +166,7 @@ PARTS = {
     "collections": collections_table,
     "costs": costs_tables,
     "dashboard": template_parts.dashboard,
+    "databaseRoles": roles_and_users,
     "events": events_text,
     "executions": executions_table,
     "load": load_table,

@@ -22,8 +22,10 @@ from infra.stages import Stage
 from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.clients.aws import AWS
 from qwestly_agent.clients.user_tokens import verify_token
 from tests.e2e.processes import Stack, python, started
+from tests.recorded_calls import compare, recording
 from tests.servers import SECRET
 
 pytestmark = pytest.mark.thorough
@@ -304,6 +306,18 @@ def test_where_tokens_are_verified_by_public_keys_it_signs_by_a_private_one(
     settings = Settings("mongodb://none", "db", qwestly_jwt_public_keys=keys["JwtPublicKeys"])
     token = visit.headers["Authorization"].removeprefix("Bearer ")
     assert verify_token(token, settings, system_clock) == visit.user_id
+
+
+def test_what_the_walk_asks_of_aws_stands_in_the_table_of_rights(
+    staging: tuple[Stage, AwsServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, aws = staging
+    origin = f"{stage.parameter('ConfigurationPath')}/origin-secret"
+    aws.client("ssm").put_parameter(Name=origin, Value=SECRET, Type="SecureString")
+    parameters = {**stage.template.parameters, "BehindDistribution": "1"}
+    with recording() as calls:
+        place_of_stage(replace(stage, template=replace(stage.template, parameters=parameters)), AWS().client)
+    compare({"smoke": calls})
 
 
 def test_a_stage_is_found_by_its_stacks_outputs_and_its_secret_in_parameter_store(

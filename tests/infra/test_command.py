@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,10 +14,13 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
+from infra import brake
 from infra.__main__ import COMMANDS, WITHOUT_STAGE
 from infra.local.aws import AwsServer
 from infra.local.environment import MACHINE, ROOT
 from infra.stages import Stage
+from qwestly_agent.domain.approval import EVERYBODY
+from tests.recorded_calls import compare, recording
 from tests.servers import mongo_server
 
 pytestmark = pytest.mark.thorough
@@ -116,6 +120,16 @@ def mongo() -> Iterator[str]:
     """A server of its own: the stage's database is called as in production."""
     with mongo_server() as (uri, _):
         yield uri
+
+
+def test_what_the_brake_asks_of_aws_stands_in_the_table_of_rights(
+    parameter_store: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in parameter_store.items():
+        monkeypatch.setenv(name, value)
+    with recording() as calls:
+        assert brake.command(Namespace(what="show", user=EVERYBODY), Stage.load("staging").environment) == 0
+    compare({"brake": calls})
 
 
 @pytest.fixture

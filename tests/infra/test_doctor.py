@@ -46,6 +46,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.rollout import Rollout, Trial
 from qwestly_agent.llm.models import Tier, TierModel, make_models
 from qwestly_agent.stores.mongo_client import RenewingMongoClient
+from tests.recorded_calls import compare, recording
 from tests.servers import API_SECRET, SECRET, FakeClock, mongo_server
 
 pytestmark = pytest.mark.thorough
@@ -232,7 +233,8 @@ def a_stack(template: Template) -> str:
     """With the stage's parameters, and what the doctor asks for by its name in the template."""
     values = {name: value for name, value in template.parameters.items() if "::" not in name}
     parameters = {name: {"Type": "String", "Default": str(value)} for name, value in values.items()}
-    return json.dumps({"Parameters": parameters, "Resources": {"Alarms": {"Type": "AWS::SNS::Topic"}}})
+    topic = {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Fn::Sub": "${AWS::StackName}-alarms"}}}
+    return json.dumps({"Parameters": parameters, "Resources": {"Alarms": topic}})
 
 
 def fill(database: Any) -> None:
@@ -260,6 +262,14 @@ def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_look
     assert {each.about for each in results} == {*EVERYWHERE, *OF_A_STAGE, *OF_THE_DATABASE}
     # The laptop's server has neither, and says so.
     assert {each.about for each in results if each.mark == "note"} == {"search indexes", *ROLES}
+
+
+def test_what_the_doctor_asks_of_aws_stands_in_the_table_of_rights(deployed: Deployed) -> None:
+    for machine in deployed.stage.template.of_type(MACHINE):
+        deployed.aws.run(deployed.stage.template.name(machine))
+    with recording() as calls:
+        deployed.examined()
+    compare({"doctor": calls})
 
 
 @pytest.mark.thorough

@@ -22,6 +22,7 @@ from infra.__main__ import main
 from infra.local.aws import AwsServer
 from infra.local.environment import ACCOUNT, FUNCTION, REGION
 from infra.stages import Stage
+from tests.recorded_calls import compare, outside, recording
 
 pytestmark = pytest.mark.thorough
 STAGE = Stage.load("prod")
@@ -463,3 +464,28 @@ def test_an_execution_of_an_older_definition_is_begun_again_with_its_input(
     assert cards.running() == {f"card-draft_1-{new}": given, "card-draft_2": "{}"}
     assert said.splitlines()[1:] == [f"  {CARDS:45} card-draft_1 → card-draft_1-{new}"]
     assert typed("move")[1] == "No execution runs by an older definition.\n"
+
+
+def test_what_releases_ask_of_aws_stands_in_the_table_of_rights(
+    account: Account, typed: Typed, cards: Cards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with recording() as calls:
+        for seconds in (100, 200, 300):
+            with outside():
+                newest = account.deploy()
+                cards.defines(seconds)
+            assert typed("prune")[0] == 0
+        with outside():
+            cards.states.start_execution(stateMachineArn=cards.arn, name="card-draft_1", input="{}")
+            described = cards.states.describe_state_machine(stateMachineArn=cards.arn)
+            older = ActionResult({**described, "definition": "{}", "updateDate": 0})
+            monkeypatch.setattr(StepFunctionResponse, "describe_state_machine_for_execution", lambda _: older)
+        assert typed("move")[0] == 0
+        with outside(), monkeypatch.context() as patch:
+            called = sleeping(patch, "2")
+            assert typed("list")[0] == 0
+            with recording() as woken:
+                assert typed("back")[0] == 0
+            assert called
+        assert typed("to", str(newest))[0] == 0
+    compare({"release": calls | woken})

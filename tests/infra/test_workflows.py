@@ -11,19 +11,21 @@ import pytest
 import yaml
 
 from infra.local.environment import ROOT
-from infra.smoke.command import place_of_stage
+from infra.rights.policies import ACCOUNT, Stack, parse
 from infra.stages import Stage
-from qwestly_agent.clients.aws import AWS
 
 GITHUB = ROOT / ".github"
 WORKFLOWS = {path.stem: yaml.load(path.read_text(), yaml.BaseLoader) for path in GITHUB.glob("workflows/*.yml")}
-DEPLOY = yaml.load((GITHUB / "actions/deploy/action.yml").read_text(), yaml.BaseLoader)
+CHANGES, DEPLOY = (
+    yaml.load((GITHUB / f"actions/{name}/action.yml").read_text(), yaml.BaseLoader) for name in ("changes", "deploy")
+)
 WRITTEN = "".join(path.read_text() for path in GITHUB.glob("**/*.yml"))
 JOBS: dict[str, dict[str, Any]] = {
     f"{workflow}/{name}": job for workflow, body in WORKFLOWS.items() for name, job in body["jobs"].items()
 }
 STEPS: list[dict[str, Any]] = [
     *(step for job in JOBS.values() for step in job.get("steps", [])),
+    *CHANGES["runs"]["steps"],
     *DEPLOY["runs"]["steps"],
 ]
 COMMANDS = [step["run"] for step in STEPS if "run" in step]
@@ -34,6 +36,8 @@ def test_a_job_may_read_the_code_only_where_it_deploys_ask_for_credentials_and_w
     for name, job in JOBS.items():
         more = {"contents": "read", "id-token": "write"} if "environment" in job else None
         more = {"issues": "write"} if job.get("if") == "failure()" else more
+        more = {**more, "attestations": "read"} if more and name.endswith("-changes") else more
+        more = {"contents": "read", "id-token": "write", "attestations": "write"} if name == "deploy/build" else more
         assert job.get("permissions") == more, name
     assert set(re.findall(r"secrets\.(\w+)", WRITTEN)) == {"DEPLOY_ROLE"}, "no long-lived key"
 
@@ -44,10 +48,19 @@ def test_no_step_is_left_the_token_or_runs_what_somebody_wrote() -> None:
     assert not [run for run in COMMANDS if "${{" in run], "give it to the step as a variable"
 
 
-def test_actions_are_of_github_or_aws_in_a_major_version() -> None:
-    used = {step["uses"] for step in STEPS if "uses" in step}
+def test_actions_are_of_github_or_aws_and_pinned_by_the_commit_of_a_release() -> None:
+    """A tag can be moved. Dependabot moves the commit, and the comment with it."""
+    lines = re.findall(r"uses: (.*)", WRITTEN)
+    used = {line for line in lines if not line.startswith("./.github/")}
     assert used
-    assert not [each for each in used if not re.fullmatch(r"(aws-)?actions/[\w-]+@v\d+|\./\.github/actions/\w+", each)]
+    pinned = r"(aws-)?actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+"
+    assert not [each for each in used if not re.fullmatch(pinned, each)]
+    names = [each.partition("@")[0] for each in used]
+    assert len(names) == len(set(names)), "one version of each"
+    dependabot = yaml.safe_load((GITHUB / "dependabot.yml").read_text())["updates"][0]["directories"]
+    assert {each for each in dependabot if each != "/"} == {
+        f"/.github/actions/{name}" for name in ("changes", "deploy")
+    }
 
 
 def test_prod_comes_after_staging_and_staging_after_the_gate_each_with_the_same_build_and_alone() -> None:
@@ -55,22 +68,54 @@ def test_prod_comes_after_staging_and_staging_after_the_gate_each_with_the_same_
     assert {name: job.get("needs") for name, job in jobs.items()} == {
         "gate": None,
         "build": "gate",
-        "staging": "build",
-        "prod": "staging",
+        "staging-changes": "build",
+        "staging": "staging-changes",
+        "prod-changes": ["build", "staging"],
+        "prod": "prod-changes",
     }
-    assert jobs["gate"]["uses"] == "./.github/workflows/gate.yml"
     for stage in ("staging", "prod"):
         assert Stage.load(stage)
-        assert jobs[stage]["environment"] == stage
         assert jobs[stage]["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": "false"}
-        given = jobs[stage]["steps"][-1]["with"]
-        assert (given["stage"], given["build"]) == (stage, "${{ env.BUILD }}")
-    assert [step["run"].split()[:2] for step in DEPLOY["runs"]["steps"] if "run" in step] == [
-        ["tar", "-xzf"],
-        ["make", "deploy-built"],
-        ["make", "doctor"],
-        ["make", "smoke"],
+        planned = jobs[f"{stage}-changes"]["steps"][-1]["with"]
+        assert (planned["stage"], planned["build"]) == (stage, "${{ env.BUILD }}")
+
+
+def test_the_change_set_that_was_printed_is_carried_out_by_a_job_that_a_person_may_stop() -> None:
+    """Whoever may make one may not carry it out: the roles differ, as the environments do (infra/bootstrap.yaml)."""
+    jobs = WORKFLOWS["deploy"]["jobs"]
+    for stage in ("staging", "prod"):
+        planning, deploying = jobs[f"{stage}-changes"], jobs[stage]
+        assert (planning["environment"], deploying["environment"]) == (f"{stage}-changes", stage)
+        assert planning["outputs"] == {"changes": "${{ steps.changes.outputs.changes }}"}
+        given = deploying["steps"][-1]["with"]
+        assert (given["stage"], given["changes"]) == (stage, f"${{{{ needs.{stage}-changes.outputs.changes }}}}")
+    commands = [
+        [step["run"].split()[:2] for step in each["runs"]["steps"] if "run" in step] for each in (CHANGES, DEPLOY)
     ]
+    assert commands == [
+        [["gh", "attestation"], ["tar", "-xzf"], ["make", "changes"]],
+        [["make", "deploy-changes"], ["make", "doctor"], ["make", "smoke"]],
+    ]
+    roles = parse((ROOT / "infra/bootstrap.yaml").read_text())["Resources"]
+    for role, environment in (("PlanRole", "${Stage}-changes"), ("DeployRole", "${Stage}"), ("SmokeRole", "smoke")):
+        [trust] = roles[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        subject = trust["Condition"]["StringEquals"]["token.actions.githubusercontent.com:sub"]
+        assert subject == {"Fn::Sub": f"repo:${{Repository}}:environment:{environment}"}
+    executing = [name for name, body in roles.items() if "cloudformation:ExecuteChangeSet" in json.dumps(body)]
+    making = [name for name, body in roles.items() if "cloudformation:CreateChangeSet" in json.dumps(body)]
+    assert (executing, making) == (["DeployRole"], ["PlanRole"])
+
+
+def test_what_is_built_is_signed_with_what_it_is_made_of_before_it_is_handed_on() -> None:
+    steps = WORKFLOWS["deploy"]["jobs"]["build"]["steps"]
+    names = [step.get("uses", step.get("run", "")).partition("@")[0] for step in steps]
+    archive = next(step for step in steps if step.get("run", "").startswith("tar "))
+    signed = [step["with"] for step in steps if step.get("uses", "").startswith("actions/attest-")]
+    assert [each["subject-path"] for each in signed] == ["build.tar.gz"] * 2
+    assert f"python3 infra/sbom.py > {signed[1]['sbom-path']}" in [step.get("run") for step in steps]
+    order = [steps.index(archive), names.index("actions/attest-build-provenance"), names.index("actions/attest-sbom")]
+    assert order == sorted(order)
+    assert order[-1] < names.index("actions/upload-artifact")
 
 
 def test_what_an_hourly_walk_finds_rings_where_alarms_do() -> None:
@@ -83,55 +128,43 @@ def test_what_an_hourly_walk_finds_rings_where_alarms_do() -> None:
     assert stage.template.resources[topic]["Properties"]["TopicName"] == ("Sub", "${AWS::StackName}-alarms")
 
 
-def test_the_role_of_the_hourly_walk_may_do_what_the_walk_asks_of_aws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of AWS alone: the walk itself goes by URLs. Publishing to an encrypted topic takes two rights to its key."""
-    granted = {
-        (action, resource)
-        for statement in json.loads((ROOT / "infra/smoke/policy.json").read_text())["Statement"]
-        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
-        for resource in ([statement["Resource"]] if isinstance(statement["Resource"], str) else statement["Resource"])
-    }
-    stage, asked = Stage.load("prod"), set[str]()
-
-    def answer(client: Any, operation: str, given: Any) -> Any:
-        asked.add(f"{client.meta.service_model.signing_name}:{operation}")
-        if operation == "GetParameters":
-            return {"Parameters": [{"Name": name, "Value": "s" * 32} for name in given["Names"]]}
-        outputs = [{"OutputKey": key, "OutputValue": "https://a"} for key in ("ChatUrl", "ApiUrl", "ApproveUrl")]
-        return {"Stacks": [{"Outputs": outputs}]}
-
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.setattr("botocore.client.BaseClient._make_api_call", answer)
-    assert place_of_stage(stage, AWS().client).secret
-    *_, tell = WORKFLOWS["smoke"]["jobs"]["prod"]["steps"]
-    assert "aws sns publish" in tell["run"]
-    [topic] = stage.template.of_type("AWS::SNS::Topic").values()
-    assert topic["KmsMasterKeyId"], "without a key it needs no right to one"
-    assert {action for action, _ in granted} == {*asked, "sns:Publish", "kms:GenerateDataKey", "kms:Decrypt"}
-    region = "eu-west-1:<account>:"
-    assert {resource.partition(region)[2] for _, resource in granted} == {
-        f"stack/{stage.stack}/*",
-        *(f"parameter{stage.parameter('ConfigurationPath')}/{each}-secret" for each in ("shared", "origin")),
-        f"{stage.stack}-alarms",
-        "key/*",
-    }
-
-
 def test_a_build_is_handed_on_with_its_files_rights() -> None:
     upload = next(step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@"))
-    assert f"tar -czf {upload['with']['path']} .aws-sam/build .aws-sam/statemachines" in COMMANDS, (
+    archive, _ = upload["with"]["path"].split()
+    assert f"tar -czf {archive} .aws-sam/build .aws-sam/statemachines" in COMMANDS, (
         "a start script must stay executable"
     )
 
 
-@pytest.mark.parametrize(("variables", "asks"), [([], ""), (["CI=true"], " --no-confirm-changeset")])
-def test_a_deployment_ends_by_pruning_and_asks_nobody_where_an_environment_did(variables: list[str], asks: str) -> None:
-    make, alone = ["make", "--dry-run", "deploy-built", "STAGE=prod", *variables], {"PATH": os.environ["PATH"]}
-    *_, deploy, protect, prune = subprocess.check_output(make, cwd=ROOT, env=alone, text=True).splitlines()
+@pytest.mark.parametrize("target", ["deploy-built", "deploy-changes"])
+def test_a_deployment_ends_by_pruning(target: str) -> None:
+    *_, deployed = recipe(target)
+    protect, prune = deployed.split(" && ")
+    stack = Stage.load("prod").stack
     assert protect.startswith("aws cloudformation update-termination-protection --enable-termination-protection ")
-    assert protect.endswith(f"--stack-name {Stage.load('prod').stack}")
-    assert deploy.rstrip().endswith(f"sam deploy --config-env prod{asks}")
+    assert protect.endswith(f"--stack-name {stack}")
     assert prune.endswith("qwestly-agent release prune --stage prod")
+
+
+@pytest.mark.parametrize(("target", "executes"), [("deploy-built", True), ("changes", False)])
+def test_sam_deploys_by_the_role_and_the_bucket_of_the_bootstrap(target: str, executes: bool) -> None:
+    [deploy] = [line for line in recipe(target) if " deploy --config-env prod " in line]
+    bootstrap = Stack.of(
+        parse((ROOT / "infra/bootstrap.yaml").read_text()),
+        "any",
+        {"Stage": "prod", "Repository": "any/any", "AlertAddress": "any@any"},
+    )
+    for name in (bootstrap.name("Artifacts"), bootstrap.arn("ExecutionRole")):
+        assert name.replace(ACCOUNT, "$account") in deploy
+    assert ("--no-execute-changeset" in deploy) != executes
+    assert "--no-confirm-changeset" not in deploy
+
+
+def recipe(target: str) -> list[str]:
+    """The lines that make would run, each in one."""
+    make, alone = ["make", "--dry-run", target, "STAGE=prod", "CHANGES=arn"], {"PATH": os.environ["PATH"]}
+    ran = subprocess.check_output(make, cwd=ROOT, env=alone, text=True)
+    return [re.sub(r"\s+", " ", line).strip() for line in ran.replace("\\\n", " ").splitlines()]
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.startswith(("make ", ".ci/"))])

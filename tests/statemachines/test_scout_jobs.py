@@ -373,15 +373,20 @@ def test_without_a_board_nothing_can_be_searched(seeker: Seeker) -> None:
         with pytest.raises(Invalid):
             seeker.world.run(without)
     finally:
-        seeker.world.run(lambda services: _put(services, boards))
+        seeker.world.run(lambda services: _put(services, job_boards=boards))
 
 
 async def _boards(services: Any) -> Any:
     return services.job_boards
 
 
-async def _put(services: Any, boards: Any) -> None:
-    object.__setattr__(services, "job_boards", boards)
+async def _settings(services: Any) -> Any:
+    return services.settings
+
+
+async def _put(services: Any, **parts: Any) -> None:
+    for name, part in parts.items():
+        object.__setattr__(services, name, part)
 
 
 # --- what models answer, and do not answer ----------------------------------------------------------------------------
@@ -709,13 +714,24 @@ async def _signals(services: Any) -> Any:
 
 def test_where_no_board_is_connected_any_more_the_next_night_is_planned(night: Night) -> None:
     night.due("auth0|a")
-    boards = night.world.run(_boards)
-    night.world.run(lambda services: _put(services, type(boards)()))
+    settings = night.world.run(_settings)
+    night.world.run(lambda services: _put(services, settings=replace(settings, job_boards="web")))
     try:
         assert night.sweep(5)["no_board"] == 1
         assert night.sweep(5)["due"] == 0
     finally:
-        night.world.run(lambda services: _put(services, boards))
+        night.world.run(lambda services: _put(services, settings=settings))
+
+
+def test_a_night_begins_where_the_clock_holds_no_key_of_a_board(night: Night) -> None:
+    """As on a stage: the keys are the writer's alone."""
+    night.due("auth0|a")
+    boards = night.world.run(_boards)
+    night.world.run(lambda services: _put(services, job_boards=type(boards)()))
+    try:
+        assert night.sweep(5)["started"] == 1
+    finally:
+        night.world.run(lambda services: _put(services, job_boards=boards))
 
 
 HOSTILE = (

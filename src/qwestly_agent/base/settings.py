@@ -218,6 +218,11 @@ class Settings:
         return tuple(secret.strip() for secret in self.qwestly_candidate_api_secret.split(",") if secret.strip())
 
     @property
+    def has_job_boards(self) -> bool:
+        """True if the stage asks a job board, whether or not this process holds its key."""
+        return not {"adzuna", "jsearch"}.isdisjoint(self.job_boards.split(","))
+
+    @property
     def signing_secret(self) -> str:
         """The secret of the write API that signs; empty if there is none."""
         return next(iter(self.candidate_api_secrets), "")

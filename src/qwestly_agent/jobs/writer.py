@@ -117,7 +117,8 @@ MOST_TITLES_TOLD = 3
 
 async def start_scout(services: Services, user_id: str, key: str, *, at_night: bool = False) -> str:
     """Return the run's id, or that of a running search. Raises `Braked`, `Invalid` and `Unavailable`."""
-    if not services.job_boards.boards:
+    # The function that begins the nights knows by the setting alone: it holds no board's key.
+    if not (services.settings.has_job_boards if at_night else services.job_boards.boards):
         raise Invalid(NO_BOARDS)
     await pause.check(services.signals, user_id)
     now, run_id = services.clock(), run_of(user_id, key)

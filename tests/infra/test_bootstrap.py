@@ -1,0 +1,104 @@
+"""What an account needs before its first deployment, as moto makes it of infra/bootstrap.yaml.
+
+moto 5.2.5 makes the roles, the policies and the bucket. As resources of CloudFormation it knows neither the provider of
+GitHub's tokens, nor the bucket's policy, nor the budget, and of the bucket it takes the name and the encryption alone;
+cfn-lint and checkov look at the rest (`make check`).
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto.cloudformation.parsing import get_model_map
+
+from infra.local.aws import AwsServer
+from infra.rights.policies import Stack, parse
+from infra.stages import Stage
+
+ROOT = Path(__file__).parents[2]
+BOOTSTRAP = ROOT / "infra/bootstrap.yaml"
+GIVEN = {"Stage": "staging", "Repository": "qwestly/agent", "AlertAddress": "ops@qwestly.com"}
+NOT_MADE = {"AWS::Budgets::Budget", "AWS::IAM::OIDCProvider", "AWS::S3::BucketPolicy"}
+pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS:UserWarning")
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Any]:
+    """A client of each service of an account where it was applied."""
+    with AwsServer() as aws:
+        parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in GIVEN.items()]
+        provider = "arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com"
+        aws.client("cloudformation").create_stack(
+            StackName="qwestly-bootstrap-staging",
+            TemplateBody=BOOTSTRAP.read_text(),
+            Parameters=[*parameters, {"ParameterKey": "OidcProvider", "ParameterValue": provider}],
+            Capabilities=["CAPABILITY_NAMED_IAM"],
+        )
+        yield aws.client
+
+
+@pytest.mark.thorough
+def test_moto_makes_what_it_knows(made: Any) -> None:
+    types = {body["Type"] for body in parse(BOOTSTRAP.read_text())["Resources"].values()}
+    assert types - get_model_map().keys() == NOT_MADE
+    stack = made("cloudformation").describe_stack_resources(StackName="qwestly-bootstrap-staging")
+    there = {each["ResourceType"] for each in stack["StackResources"] if "ResourceType" in each}
+    assert there == types - NOT_MADE
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("role", "environment"), [("deploy", "staging"), ("smoke", "smoke")])
+def test_only_a_job_of_its_environment_takes_over_a_role(made: Any, role: str, environment: str) -> None:
+    found = made("iam").get_role(RoleName=f"qwestly-{role}-staging")["Role"]
+    [statement] = found["AssumeRolePolicyDocument"]["Statement"]
+    issuer = "token.actions.githubusercontent.com"
+    assert statement["Action"] == "sts:AssumeRoleWithWebIdentity"
+    assert statement["Condition"] == {
+        "StringEquals": {
+            f"{issuer}:aud": "sts.amazonaws.com",
+            f"{issuer}:sub": f"repo:qwestly/agent:environment:{environment}",
+        }
+    }
+    assert found["PermissionsBoundary"]["PermissionsBoundaryArn"].endswith(":policy/boundary-of-qwestly-deploy-staging")
+
+
+@pytest.mark.thorough
+def test_the_bucket_is_there_and_encrypted(made: Any) -> None:
+    encryption = made("s3").get_bucket_encryption(Bucket="qwestly-artifacts-staging-123456789012")
+    [rule] = encryption["ServerSideEncryptionConfiguration"]["Rules"]
+    assert rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
+
+
+def test_the_policies_of_a_role_fit_into_it() -> None:
+    """10,240 characters without blanks in a role's own policies, 6,144 in a managed one."""
+    stack = Stack.of(parse(BOOTSTRAP.read_text()), "qwestly-bootstrap-staging", GIVEN)
+    for name in stack.roles():
+        documents = [each["PolicyDocument"] for each in stack.resources[name]["Properties"]["Policies"]]
+        assert size_of(stack, documents) < 10_240, name
+    for name in stack.of_type("AWS::IAM::ManagedPolicy"):
+        assert size_of(stack, stack.resources[name]["Properties"]["PolicyDocument"]) < 6_144, name
+
+
+def size_of(stack: Stack, value: Any) -> int:
+    """As AWS counts: with each reference resolved, and without blanks."""
+
+    def resolved(value: Any) -> Any:
+        match value:
+            case {"Ref": _} | {"Fn::Sub": _} | {"Fn::GetAtt": _}:
+                return stack.text(value)
+            case dict():
+                return {key: resolved(each) for key, each in value.items()}
+            case list():
+                return [resolved(each) for each in value]
+            case _:
+                return value
+
+    return len(json.dumps(resolved(value), separators=(",", ":")))
+
+
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod", "eu"])
+def test_a_stage_has_the_name_and_the_path_that_its_bootstrap_counts_on(stage: str) -> None:
+    assert Stage.load(stage).stack == f"qwestly-agent-{stage}"
+    assert Stage.load(stage).parameter("ConfigurationPath") == f"/qwestly-agent/{stage}"
