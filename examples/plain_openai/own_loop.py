@@ -247,7 +247,7 @@ class LoopRun:
             for each in running:
                 each.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-            waiting = {each.id for each in self._turn.deps.calls.made.values() if each.outcome == "waiting"}
+            waiting = {each.id for each in self._turn.deps.turn.calls.made.values() if each.outcome == "waiting"}
             self._over = self._over or bool(waiting - returned.keys())
             parts = [returned.get(call.tool_call_id) or _interrupted(call) for call in calls]
             kept = [part for part in parts if part.outcome != "interrupted" or part.tool_call_id not in waiting]
@@ -269,7 +269,7 @@ class LoopRun:
         tool = listed.get(call.tool_name)
         if tool is None:
             raise ToolFailed(
-                self._turn.deps.calls.made[call.tool_call_id].message_for_model or "There is no such tool."
+                self._turn.deps.turn.calls.made[call.tool_call_id].message_for_model or "There is no such tool."
             )
         context = replace(self._context, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
 
