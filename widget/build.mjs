@@ -1,4 +1,4 @@
-/** Bundles src/ into dist/: the elements, with the licences of what is in them, and the tokens alone; with `test`, the
+/** Bundles src/ into dist/: the elements, with the licences of what is in them, and the tokens alone, as a module and as a style sheet; with `test`, the
  * tests for Node. */
 
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -13,6 +13,8 @@ if (process.argv[2] === "test") {
 } else {
   const entryPoints = { qwestly: "src/index.ts", tokens: "src/tokens.ts" };
   await build({ ...common, entryPoints, outdir: "dist", minify: true });
+  const { FONT, MORE_CONTRAST, TOKENS } = await import("./dist/tokens.js");
+  writeFileSync("dist/tokens.css", `:root {\n  ${TOKENS}\n  --font: ${FONT};\n}\n@media (prefers-contrast: more) { :root { ${MORE_CONTRAST} } }\n`);
   const licence = (name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf-8")}`;
   writeFileSync("dist/licences.txt", ["dompurify", "lit", "marked"].map(licence).join("\n\n"));
 }

@@ -424,7 +424,7 @@ def _role(text: str) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    return [sentence.strip("-•* ") for sentence in re.split(r"(?<=[.!?;])\s+|\n", text) if sentence.strip("-•* ")]
+    return [sentence.strip("-•* ") for sentence in re.split(r"(?<=[.!?])\s+|\n", text) if sentence.strip("-•* ")]
 
 
 def _tells(sentence: str) -> bool:

@@ -55,7 +55,7 @@ def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict
     fits = sorted(((best, line) for line, best in found if best and best[0]), key=lambda each: -each[0][0])
     reasons = [
         {
-            "text": f"You do {_shared(line, best[3], places)}, and the job has it, too.",  # short words: see `_verdict`
+            "text": f"You can do it: “{_clause(best[2], _words(line) - places)}”",  # short words: see `_verdict`
             "advert_quote": line[:400],
             "person_quote": best[2][:400],
             "person_source": best[1],
@@ -63,7 +63,7 @@ def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict
         for best, line in fits[:MOST_REASONS]
     ]
     missing = [line for line, best in found if _ASKS.match(line) and not (best and best[0])]
-    against = [{"text": line.rstrip(".")[:300], "advert_quote": line[:400]} for line in missing]
+    against = [{"text": re.sub("^We ask", "They ask", line)[:300], "advert_quote": line[:400]} for line in missing]
     named = bool((_words(title) - places) & {word for _, _, words in told for word in words})
     return {
         "job": number,
@@ -73,8 +73,9 @@ def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict
     }
 
 
-def _shared(line: str, words: set[str], places: set[str]) -> str:
-    return " and ".join(sorted((_words(line) - places) & words)[:2])
+def _clause(said: str, words: set[str]) -> str:
+    """Return the part of a line that shares the most words."""
+    return max(re.split(r"[,.;:] +", said.rstrip(".")), key=lambda each: len(_words(each) & words))[:120]
 
 
 _PIECES = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)

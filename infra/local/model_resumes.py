@@ -201,7 +201,7 @@ def _jobs(lines: Sequence[str]) -> Iterator[_Job]:
             job = _Job(
                 [f"{dense['title']} | {dense['name']} | {dense['place']}"], [line], *_span(dense), dense["dates"]
             )
-            job.highlights = [each for each in re.split(r"(?<=[.!;])\s+", text) if each]
+            job.highlights = [each for each in re.split(r"(?<=[.!])\s+", text) if each]
             jobs.append(job)
             loose, awaits = [], False
         elif dates and not _BULLET.match(line) and len(line) <= _LONGEST_HEADER:

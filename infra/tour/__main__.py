@@ -105,10 +105,13 @@ def sees_home(page: Page) -> None:
 def works(page: Page) -> None:
     _look(page, "Work", "Jobs")
     jobs = page.locator("qwestly-jobs")
-    for part in ("Applications", "Documents", "Résumé", "What I want", "Jobs"):
-        jobs.get_by_role("button", name=part, exact=True).first.click()
-        page.wait_for_load_state("networkidle")
-    jobs.get_by_role("button", name="Documents", exact=True).first.click()
+    jobs.get_by_role("button", name="Change what you want").click()
+    page.wait_for_load_state("networkidle")
+    _look(page, "Work", "Applications")
+    _look(page, "Work", "Documents")
+    jobs.get_by_role("button", name="Your résumé").click()
+    page.wait_for_load_state("networkidle")
+    jobs.get_by_role("button", name="Back to Documents").click()
     jobs.get_by_role("button", name=re.compile("^Open")).first.click()
     page.wait_for_load_state("networkidle")
     _look(page, "Work", "Interview")
@@ -189,8 +192,11 @@ def page_of(answers: list[dict[str, Any]], began: float) -> str:
     icon = "data:image/svg+xml;base64," + base64.b64encode((PAGE / "favicon.svg").read_bytes()).decode()
     replay = (HERE / "replay.js").read_text("utf-8").replace("RECORDING", recording)
     html = (PAGE / "index.html").read_text("utf-8").replace("/favicon.svg", icon)
-    script = '<script type="module" src="/page.js"></script>'
+    styles = '<link rel="stylesheet" href="/widget/tokens.css">'
+    script = '<script type="module" src="/page.js" blocking="render"></script>'
+    assert styles in html
     assert script in html
+    html = html.replace(styles, f"<style>{(WIDGET / 'tokens.css').read_text('utf-8')}</style>")
     return _packed(html.replace(script, f'<script>{replay}</script>\n<script type="module">{_bundle()}</script>'))
 
 
@@ -203,7 +209,7 @@ def _packed(page: str) -> str:
 def _bundle() -> str:
     """Return the page's script with the widget in it."""
     with tempfile.TemporaryDirectory() as folder:
-        for source in (PAGE / "page.js", PAGE / "graphs.js", WIDGET / "qwestly.js", WIDGET / "tokens.js"):
+        for source in (PAGE / "page.js", PAGE / "graphs.js", WIDGET / "qwestly.js"):
             text = source.read_text("utf-8").replace('import("/widget/', 'import("./')
             (Path(folder) / source.name).write_text(text, "utf-8")
         esbuild = ROOT / "widget/node_modules/.bin/esbuild"

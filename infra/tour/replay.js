@@ -89,8 +89,8 @@
     said.textContent = "A recording of the demo. Go where you like, or here:";
     bar.append(said, ...STOPS.map(([name, go]) => Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: name, onclick: go })));
     const style = document.createElement("style");
-    style.textContent = "#tour { grid-row: 2; display: flex; flex-wrap: wrap; align-items: center; gap: .4rem; padding: .5rem 1rem; border-block-end: 1px solid var(--line); background: var(--surface); font-size: .85rem; } #who, #backstage { display: none; } #tour .small { min-block-size: 0; border: 1px solid var(--edge); border-radius: .5rem; background: none; }";
+    style.textContent = "#tour { grid-area: 2 / 1 / auto / -1; display: flex; flex-wrap: wrap; align-items: center; gap: .4rem; padding: .5rem 1rem; border-block-end: 1px solid var(--line); background: var(--surface); font-size: .85rem; } #who, #backstage { display: none; } #tour .small { min-block-size: 0; border: 1px solid var(--edge); border-radius: .5rem; background: none; } @media (max-width: 819.98px) { #tour { flex-wrap: nowrap; overflow-x: auto; } #tour > * { flex: none; } }";
     document.head.append(style);
-    document.querySelector("#who").before(bar);
+    document.querySelector(".tabs").before(bar);
   });
 })();

@@ -17,7 +17,8 @@ from tests.widget.conftest import is_complaint
 
 pytestmark = [pytest.mark.thorough, pytest.mark.nightly]
 
-VIEWS = ("Home", "Approvals", "Activity", "Chat", "Jobs", "Interview", "Learning", "Memories", "Settings")
+VIEWS = ("Home", "Approvals", "Activity", "Chat", "Jobs", "Applications", "Documents", "Interview", "Learning")
+VIEWS += ("Memories", "Settings")
 PRESSED = "button, a[href], summary, [role=button]"
 EACH_AT_MOST = 2
 """How many of the same kind are pressed in a view, such as "Save" of the first two jobs."""

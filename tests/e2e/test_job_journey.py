@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 from pymongo import MongoClient
 
 from infra.local.environment import DEMO_DATABASE
@@ -40,10 +40,8 @@ def test_a_resume_leads_to_a_profile_documents_an_application_and_its_follow_up(
 ) -> None:
     user = stranger()
     page = open_page(user)
-    look_at(page, "Jobs")
     jobs = page.locator("qwestly-jobs")
-
-    open_part(jobs, "Résumé")
+    look_at(page, "Your résumé")
     cv = {"name": "cv.pdf", "mimeType": "application/pdf", "buffer": one_column(MAYA)}
     jobs.get_by_label("Add a résumé").set_input_files(cv)  # type: ignore[arg-type]
     jobs.get_by_role("button", name="Review the changes").click(timeout=WORKFLOW_MILLISECONDS)
@@ -62,12 +60,11 @@ def test_a_resume_leads_to_a_profile_documents_an_application_and_its_follow_up(
     [years] = [each for each in topics["Work"]["aspects"] if each["name"] == "years of experience"]
     assert {each["text"] for each in years["quotes"]} >= {each.dates for each in MAYA.jobs}
 
-    look_at(page, "Jobs")
-    open_part(jobs, "What I want")
+    look_at(page, "What you want")
     jobs.get_by_label("Job titles").fill("Product Manager")
     jobs.get_by_role("button", name="Save").click()
     expect(jobs.get_by_role("status")).to_have_text("Saved.")
-    open_part(jobs, "Jobs")
+    look_at(page, "Jobs")
     jobs.get_by_role("button", name="Search now").click()
     board = "Jobs by Adzuna" if delivers else "Via "
     found = jobs.get_by_role("list", name="Jobs").get_by_role("listitem").filter(has_text="Why it fits")
@@ -92,12 +89,13 @@ def test_a_resume_leads_to_a_profile_documents_an_application_and_its_follow_up(
     expect(document).to_contain_text("I own the API that merchants build on.")
     expect(document).to_contain_text("I build what I plan.")
 
-    open_part(jobs, "Jobs")
+    look_at(page, "Jobs")
     job = jobs.get_by_role("list", name="Jobs").get_by_role("listitem", name=title).filter(has_text=board).first
+    job.get_by_role("button", name=f"More: {title}").click()
     job.get_by_role("button", name=f"Write a letter: {title}").click()
     expect(document).to_contain_text("Kind regards", timeout=WORKFLOW_MILLISECONDS)
     expect(document).to_contain_text(MAYA.name)
-    open_part(jobs, "Jobs")
+    look_at(page, "Jobs")
     job.get_by_role("button", name=f"Apply: {title}").click()
     jobs.get_by_label(f"Email: {MAYA.email}").check()
     jobs.get_by_label(f"Phone: {MAYA.phone}").check()
@@ -128,8 +126,7 @@ def test_a_resume_leads_to_a_profile_documents_an_application_and_its_follow_up(
         jobs.get_by_role("button", name="I sent it").click()
         assert sent_by(stack_database, user) == []
 
-    look_at(page, "Jobs")
-    open_part(jobs, "Applications")
+    look_at(page, "Applications")
     applied = jobs.get_by_role("region", name="Applied").get_by_role("listitem", name=title)
     expect(applied).to_contain_text("Ask how it stands")
     applied.get_by_role("button", name="Edit").click()
@@ -156,10 +153,6 @@ def interview_of(mongodb_uri: str, user: str) -> dict[str, Any] | None:
     with MongoClient[dict[str, Any]](mongodb_uri) as mongo:
         found = mongo[DEMO_DATABASE]["agent_conversations"].find_one({"user_id": user, "interview.topics": {"$ne": []}})
     return (found or {}).get("interview")
-
-
-def open_part(jobs: Locator, part: str) -> None:
-    jobs.get_by_role("navigation", name="Parts of jobs").get_by_role("button", name=part, exact=True).click()
 
 
 def approve(page: Page, what: str, says: str) -> None:

@@ -143,6 +143,8 @@ def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callab
     card = widget.log.get_by_role("group", name="Approval: Change your headline")
     expect(card.get_by_role("insertion")).to_have_text("Lead Product Manager")
     card.get_by_role("button", name="Decline", exact=True).click()
+    card.get_by_role("textbox", name="Why not? (optional)").fill("It stays.")
+    card.get_by_role("button", name="Decline", exact=True).click()
     expect(card).to_contain_text("Declined")
     expect(widget.words).to_have_text("Fine, it stays.")
     expect(widget.send).to_be_visible()

@@ -249,6 +249,7 @@ def test_a_resume_for_an_advert_of_the_chat_keeps_its_job_and_takes_no_invented_
     [saved] = seeker.get("/api/jobs?status=saved")["items"]
     [document] = seeker.get("/api/documents")["items"]
     assert (document["job_id"], document["kind"], document["status"]) == (saved["id"], "resume", "writing")
+    assert document["job"] == f"{saved['title']}, {saved['company']}"
 
 
 @pytest.mark.thorough

@@ -640,7 +640,7 @@ def test_an_allowed_origin_may_read_the_answer_and_is_named_once(http: httpx2.Cl
 
 
 def test_the_page_its_script_and_the_widget_are_of_one_origin(http: httpx2.Client) -> None:
-    for path in ("/", "/page.js", "/graphs.js", "/local/graphs", "/widget/qwestly.js"):
+    for path in ("/", "/page.js", "/graphs.js", "/local/graphs", "/widget/qwestly.js", "/widget/tokens.css"):
         assert http.get(path).status_code == 200, path
     assert "default-src 'self'" in http.get("/").headers["content-security-policy"]
     for path in (b"/widget/../template.yaml", b"/widget/%2e%2e/template.yaml"):

@@ -25,7 +25,7 @@ from tests.statemachines.conftest import TEMPLATE, Person, World
 Exited = type("Runtime.ExitError", (Exception,), {})
 HEADLINE = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": "Head of Product, payments"})
 TYPED = "Change my headline to Head of Product, payments"
-ABOUT_TEXT = "Product manager with an engineer's past. Nearly nine years between backend teams and their users."
+ABOUT_TEXT = "Product manager with an engineer's past. At home between backend teams and their users."
 
 
 class Redraft(Person):

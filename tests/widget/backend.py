@@ -141,7 +141,7 @@ class ScriptedBackend:
             "name": "",
             "hour": 8,
             "summary": "",
-            "counts": {"waiting": 0, "due": 0, "unread": 0},
+            "counts": {},
             "first": None,
         }
         self.home |= {"needs_you": [], "new": [], "jobs": [], "missing": []}
@@ -334,7 +334,10 @@ class ScriptedBackend:
                     self.settings["ceiling"] = self.settings["level"]
                 return JSONResponse(self.settings)
             case "GET", ["home"]:
-                return JSONResponse(self.home)
+                waiting = sum(view["status"] == "pending" for view in self.approvals.values())
+                counts = {"needs_you": waiting, "waiting": waiting}
+                counts |= {name: self.learning["progress"][name] for name in ("due", "unread")} | self.home["counts"]
+                return JSONResponse(self.home | {"counts": counts})
             case "GET", ["briefings"]:
                 return JSONResponse({"items": self.briefings, "next": None})
             case method, ["briefings", "settings"]:

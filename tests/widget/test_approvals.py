@@ -84,7 +84,7 @@ class Card:
     def __init__(self, within: Page | Locator, title: str = HEADLINE) -> None:
         self.group = within.get_by_role("group", name=f"Approval: {title}", exact=True)
         self.buttons = self.group.locator(".answering").get_by_role("button")
-        self.words = self.group.get_by_label("What should be different, or why")
+        self.words = self.group.locator(".answering .box textarea")
         self.outcome = self.group.locator(".outcome")
         self.problem = self.group.get_by_role("status")
 
@@ -93,6 +93,12 @@ class Card:
 
     def press(self, name: str) -> None:
         self.button(name).click()
+
+    def decline(self, why: str = "") -> None:
+        """The first press asks why."""
+        self.press("Decline")
+        self.words.fill(why)
+        self.press("Decline")
 
 
 def unfold(within: Page | Locator, title: str) -> None:
@@ -191,8 +197,7 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
                 - text: Promoted in 2019.
                 - list:
                   - listitem: No cited source says 2019.
-          - paragraph: /Expires in 2 days, on .+/
-          - textbox "What should be different, or why"
+          - paragraph: /Without your answer, this ends in 2 days, on .+, and nothing changes./
           - button "Approve"
           - button "Edit"
           - button "Ask for changes"
@@ -234,7 +239,11 @@ def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
     widget: Widget, backend: ScriptedBackend, card: Card, button: str, words: str, posted: dict[str, str], outcome: str
 ):
     stream = backend.stream("c1")
-    card.words.fill(words)
+    expect(card.words).to_be_hidden()
+    if button != "Approve":
+        card.press(button)
+        expect(card.words).to_be_focused()
+        card.words.fill(words)
     card.press(button)
     expect(widget.stop).to_be_visible()
     expect(card.outcome).to_have_text("Sending…")
@@ -295,7 +304,10 @@ def test_change_asks_what_should_be_different_and_a_reason_has_an_end(
     widget: Widget, backend: ScriptedBackend, card: Card
 ):
     card.press("Ask for changes")
-    expect(card.problem).to_have_text("What should be different? Write it here, then press “Ask for changes”.")
+    expect(card.words).to_be_focused()
+    expect(card.buttons).to_have_text(["Ask for changes", "Cancel"])
+    card.press("Ask for changes")
+    expect(card.problem).to_have_text("Write what should be different, then press “Ask for changes” again.")
     expect(card.words).to_be_focused()
     card.words.fill("x" * 2_001)
     card.press("Ask for changes")
@@ -388,10 +400,9 @@ def test_where_no_turn_can_be_had_a_decision_takes_its_own_route(
         backend.refuse(409, "conversation_busy", "Still answering.", retry_after="60")
     else:
         backend.refuse(429, "over_budget", "Today's budget is used up.")
-    card.words.fill("Yes")
-    card.press("Approve")
-    expect_decided(card, "Approved · done")
-    decision = {"decision": "approve", "args_digest": DIGEST, "opened": True, "reason": "Yes"}
+    card.decline("Not yet")
+    expect_decided(card, "Declined")
+    decision = {"decision": "reject", "args_digest": DIGEST, "opened": True, "reason": "Not yet"}
     assert [call.body for call in backend.asked("POST", DECIDE)] == [decision]
     assert len(backend.chats()) == 2, "where a turn runs here, no other one is tried"
     expect(widget.notice).to_be_hidden()
@@ -432,8 +443,7 @@ def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
     widget: Widget, backend: ScriptedBackend, card: Card, fail: Callable[[ScriptedBackend, Page], str]
 ):
     sentence = fail(backend, widget.page)
-    card.words.fill("My reasons")
-    card.press("Decline")
+    card.decline("My reasons")
     expect(card.problem).to_have_text(sentence)
     expect(card.button("Decline")).to_be_focused()
     expect(card.words).to_have_value("My reasons")
@@ -483,7 +493,7 @@ def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     card = opened(backend.ask(approval(expires_at=to_iso(clock.now + 600))))
-    expect(card.group.get_by_text("Expires in 10 minutes")).to_be_visible()
+    expect(card.group.get_by_text("Without your answer, this ends in 10 minutes, and nothing changes.")).to_be_visible()
     backend.become("ap_1", "unknown", decided_by="link", reason="Go on")
     clock.run(2)
     expect_decided(card, "Approved · we’re checking that it was done (decided by email)")
@@ -546,6 +556,7 @@ def test_words_begun_at_a_card_outlive_polls_and_readings(
 ):
     view = backend.ask(approval())
     card = opened(view)
+    card.press("Ask for changes")
     card.words.press_sequentially("Half a tho")
     backend.keep("c1", "My headline", asked("m1", "Better"), answered("Shall I indeed?", approvals=[view]))
     backend.ask(view)
@@ -790,8 +801,7 @@ def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page
     expect(lines).to_have_text(["Question 1", "Question 2", "Question 3"])
     unfold(queue, "Question 2")
     card = Card(queue, "Question 2")
-    card.words.fill("No, thanks")
-    card.press("Decline")
+    card.decline("No, thanks")
     expect_decided(card, "Declined")
     expect(card.outcome).to_be_focused()
     [call] = backend.asked("POST", "/api/approvals/ap_2/decision")
@@ -942,13 +952,19 @@ def test_a_card_says_that_its_mail_came_back(widget: Widget, backend: ScriptedBa
 @pytest.mark.thorough
 def test_a_card_can_be_decided_with_the_keyboard(widget: Widget, backend: ScriptedBackend, card: Card):
     keyboard = widget.page.keyboard
-    card.words.focus()
+    card.button("Approve").focus()
     order = []
     for _ in BUTTONS:
-        keyboard.press("Tab")
         order.append(focused(widget.page))
+        keyboard.press("Tab")
     assert order == BUTTONS
+    card.button("Decline").press("Enter")
+    expect(card.words).to_be_focused()
+    keyboard.press("Escape")
+    expect(card.button("Decline")).to_be_focused()
+    keyboard.press("Enter")
     backend.stream("c1").begin().done("Fine.")
+    keyboard.press("Tab")
     keyboard.press("Enter")
     expect_decided(card, "Declined")
     expect(card.outcome).to_be_focused()
@@ -1003,10 +1019,10 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
     widget = visit(page)
     widget.button("Approvals 1 waiting").click()
     card = Card(widget.page, "Publish this card")
-    card.press("Decline")
+    card.decline()
     expect(card.problem).to_have_text("The agent is paused.")
     texts = [
-        card.group.get_by_role("heading", level=3),
+        widget.page.locator(".folded > summary > strong"),
         *(
             card.group.locator(part)
             for part in (".effect", ".time", ".rationale", ".before", ".after", ".why", ".marked")

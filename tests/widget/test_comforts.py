@@ -282,7 +282,7 @@ def test_on_a_phone_a_question_opens_as_a_sheet_that_closes_with_the_answer(phon
     expect(asked_in_log.buttons).to_have_count(0)
     asked_in_log.button("Review").press("Enter")
     backend.refuse(423, "braked", "The agent is paused.", on="POST /api/chat")
-    Card(sheet, "Publish it").press("Decline")
+    Card(sheet, "Publish it").decline()
     expect(Card(sheet, "Publish it").problem).to_have_text("The agent is paused.")
     backend.stream("c1").begin().done("Fine.")
     Card(sheet, "Publish it").press("Decline")

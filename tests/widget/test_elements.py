@@ -181,6 +181,8 @@ def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page:
     assert not backend.asked("POST", "/api/briefings/b1/read")  # nobody has seen it yet
     view(page, "Activity")
     told = page.get_by_role("article", name="Briefing")
+    expect(told).to_be_hidden()
+    page.get_by_text("Your briefing", exact=True).first.click()
     expect(told).to_contain_text("1 thing needs you.")
     rows = told.get_by_role("listitem")
     expect(rows).to_have_count(3)
@@ -222,8 +224,8 @@ def test_a_new_briefing_is_a_line_in_the_chat_and_a_count_on_its_view(page: Page
     backend.briefings = [briefing(read_at=None)]
     told = event("b1:told", "Your briefing is here", type="briefing.told", data={"briefing_id": "b1"})
     backend.happen("activity", "b1:told", told)
-    tab = page.get_by_role("navigation", name="Views").get_by_role("button", name="Home")
-    expect(tab).to_contain_text("1 new briefing", use_inner_text=True)
+    tab = page.locator(".tabs [data-view=activity]")
+    expect(tab).to_contain_text("1 new briefing")
     page.locator("qwestly-chat").get_by_role("button", name="Open briefing").click()
     expect(page.get_by_role("article", name="Briefing")).to_contain_text("1 thing needs you.")
     expect(tab.get_by_text("new briefing")).to_be_hidden()
@@ -235,6 +237,7 @@ def test_the_briefings_before_are_paged_through(page: Page, backend: ScriptedBac
         briefing(id=f"b{number}", summary=f"Morning {number}.", read_at=1.0, at=to_iso(1.0)) for number in range(3)
     ]
     view(page, "Activity")
+    page.get_by_text("Your briefing", exact=True).first.click()
     told = page.get_by_role("article", name="Briefing")
     for number in (1, 2):
         told.get_by_role("button", name="Show the one before").click()
@@ -405,7 +408,7 @@ def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_on
     expect(queue.get_by_role("group", name="Approval:")).to_have_count(1)
     for each in lines.all():
         expect(each).to_contain_text("→ Senior Product Manager")
-        expect(each).to_contain_text("Expires in ")
+        expect(each).to_contain_text("ends in ")
     lines.nth(1).click()
     expect(queue.get_by_role("group", name="Approval:")).to_have_count(1)
     queue.get_by_role("button", name="Approve: all 3").click()

@@ -24,7 +24,7 @@ def of_maya(backend: ScriptedBackend) -> None:
     backend.home |= {
         "name": "Maya",
         "summary": "2 things need you.",
-        "counts": {"waiting": 1},
+        "counts": {"needs_you": 2, "waiting": 1},
         "first": view,
         "needs_you": [line("Change your headline", "needs_you", "approvals", "ap_1"), DUE],
         "new": [line("Interview at Adyen", "changed", "applications", "app_1")],
@@ -64,15 +64,17 @@ def test_the_page_opens_with_what_needs_the_person_and_one_approval_open(page: P
     ]
     expect(home.get_by_role("region", name="New")).to_contain_text("Head of Product, Gridwise")
     expect(home.get_by_role("region", name="Where you’re going")).to_contain_text("Interview: Head of Product at Adyen")
-    expect(page.get_by_role("navigation", name="Views").get_by_role("button", name="Home")).to_contain_text("1 waiting")
-    expect(page).to_have_title("(1) Qwestly")
+    expect(page.get_by_role("navigation", name="Views").get_by_role("button", name="Home")).to_contain_text(
+        "2 need you"
+    )
+    expect(page).to_have_title("(2) Qwestly")
 
 
 def test_what_is_approved_at_home_is_done_and_no_longer_counted(page: Page, home: Locator, backend: ScriptedBackend):
-    backend.home |= {"first": None, "needs_you": [DUE], "counts": {"waiting": 0}}
+    backend.home |= {"first": None, "needs_you": [DUE], "counts": {"needs_you": 1, "waiting": 0}}
     Card(home).press("Approve")
     backend.wait_for(1, "POST", "/api/approvals/ap_1/decision")
-    expect(page).to_have_title("Qwestly")
+    expect(page).to_have_title("(1) Qwestly")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from starlette.responses import JSONResponse
 
 from qwestly_agent.base.clock import to_iso
+from tests.local_page import look_at
 from tests.widget import test_interview, test_jobs, test_learning
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import approval
@@ -123,7 +124,6 @@ def _jobs(page: Page, backend: ScriptedBackend) -> Locator:
     test_jobs.fill(backend)
     backend.jobs.matches = {"j1": hostile(test_jobs.match(), "id", "status", "posted_at", "found_at")}
     place = view(page, "Jobs")
-    place.get_by_role("button", name="Jobs", exact=True).click()
     expect(place.get_by_role("listitem").first).to_be_visible()
     return place
 
@@ -131,7 +131,7 @@ def _jobs(page: Page, backend: ScriptedBackend) -> Locator:
 def _documents(page: Page, backend: ScriptedBackend) -> Locator:
     backend.jobs.documents["d1"] = hostile(test_jobs.document(), "id", "kind", "status", "met", "created_at")
     place = view(page, "Jobs")
-    place.get_by_role("button", name="Documents", exact=True).click()
+    look_at(page, "Documents")
     place.get_by_role("button", name="Open: ").click()
     expect(place.get_by_role("article", name="The document")).to_contain_text("foreign")
     return place
@@ -143,7 +143,7 @@ def _applications(page: Page, backend: ScriptedBackend) -> Locator:
     page.reload()  # whether there are applications is asked for once
     ready(page)
     place = view(page, "Jobs")
-    place.get_by_role("button", name="Applications", exact=True).click()
+    look_at(page, "Applications")
     place.get_by_role("button", name="Edit: ").click()
     return place
 
@@ -176,6 +176,7 @@ def _briefing(page: Page, backend: ScriptedBackend) -> Locator:
     backend.briefings = [briefing(lines=[line], summary=WORDS, sources=sources, read_at=to_iso(1.0))]
     backend.events = [event("e1", WORDS, why=WORDS, role=WORDS, type=WORDS, data={"draft_id": WORDS})]
     place = view(page, "Activity")
+    page.get_by_text("Your briefing", exact=True).first.click()
     expect(place).to_contain_text(WORDS)
     return page.locator("qwestly-briefing")
 

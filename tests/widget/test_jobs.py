@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from qwestly_agent.base.clock import to_iso
+from tests.local_page import look_at
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import approval
 from tests.widget.test_axe import WIDTHS, each_screen, violations
@@ -110,7 +111,13 @@ def resume(**more: Any) -> dict[str, Any]:
 def opened(page: Page, part: str | None = None) -> Locator:
     jobs = view(page, "Jobs")
     if part:
-        jobs.get_by_role("button", name=part, exact=True).click()
+        look_at(page, part)
+    return jobs
+
+
+def with_tabs(jobs: Locator) -> Locator:
+    """As on a page that has no tabs for its parts."""
+    jobs.evaluate("node => { node.noTabs = false; }")
     return jobs
 
 
@@ -136,6 +143,10 @@ def test_a_match_tells_its_reasons_and_quotes_them_on_demand(page: Page, backend
 def test_a_match_is_hidden_taken_back_saved_and_judged(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     jobs = opened(page)
+    row = jobs.get_by_role("listitem", name=TITLE)
+    expect(row.get_by_role("button")).to_have_text(["Write a résumé", "Save", "More"])
+    row.get_by_role("button", name=f"More: {TITLE}").press("Enter")
+    expect(row.get_by_role("button")).to_have_count(8)
     jobs.get_by_role("button", name=f"Hide: {TITLE}").click()
     undo = jobs.get_by_role("button", name=f"Undo: {TITLE}")
     expect(undo).to_be_focused()
@@ -177,7 +188,8 @@ def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBac
     jobs.get_by_role("button", name="Search now").click()
     expect(jobs.get_by_role("button", name="Searching…")).to_be_disabled()
     backend.jobs.search |= {"is_searching": False, "searched_at": "2026-11-24T08:00:00Z", "has_wishes": True}
-    expect(jobs).to_contain_text("Nothing new fits what you want right now. Change what you want")
+    expect(jobs).to_contain_text("Nothing new fits what you want right now.")
+    expect(jobs.get_by_role("button", name="Change what you want")).to_be_visible()
     backend.jobs.matches["j1"] = match()
     jobs.get_by_role("button", name="Search now").click()
     backend.wait_for(2, "POST", "/api/jobs/search")
@@ -269,7 +281,7 @@ def test_a_request_for_changes_shows_what_it_changed_or_that_it_changed_nothing(
     [posted] = backend.wait_for(1, "POST", "/api/jobs/j1/documents")
     assert posted.body == {"kind": "resume", "wish": "Lead with payments"}
     expect(jobs.get_by_text("What changed since version 1")).to_be_visible()
-    said = [f"New: “{text}”", "Gone: “Led six people.”"] if is_followed else ["What you asked for changed nothing"]
+    said = [f"New: “{text}”", "Gone: “Led six people.”"] if is_followed else ["That didn’t change anything."]
     for each in said:
         expect(jobs.get_by_text(each)).to_be_visible()
 
@@ -425,8 +437,8 @@ def test_a_job_whose_application_is_over_says_how_to_apply_again(page: Page, bac
 @pytest.mark.thorough
 def test_a_server_without_applications_offers_none(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
-    jobs = opened(page)
-    expect(jobs.get_by_role("button", name=f"Hide: {TITLE}")).to_be_visible()
+    jobs = with_tabs(opened(page))
+    expect(jobs.get_by_role("button", name=f"Save: {TITLE}")).to_be_visible()
     expect(jobs.get_by_role("button", name="Documents")).to_be_visible()
     expect(jobs.get_by_role("button", name=re.compile("Appl"))).to_have_count(0)
 
@@ -435,7 +447,7 @@ def test_a_server_without_applications_offers_none(page: Page, backend: Scripted
 def test_no_part_of_jobs_moves_once_the_server_answered(page: Page, backend: ScriptedBackend):
     held: list[Route] = []
     page.route("**/api/applications", lambda route: held.append(route))
-    jobs = opened(page)
+    jobs = with_tabs(opened(page))
     applications = jobs.get_by_role("button", name="Applications")
     others = jobs.get_by_role("navigation").get_by_role("button").filter(has_not_text="Applications")
     expect(applications).to_be_visible()
@@ -450,7 +462,7 @@ def test_no_part_of_jobs_moves_once_the_server_answered(page: Page, backend: Scr
 @pytest.mark.thorough
 def test_a_field_of_the_resume_leads_to_its_line_and_back(page: Page, backend: ScriptedBackend):
     backend.jobs.resumes["r1"] = resume()
-    jobs = opened(page, "Résumé")
+    jobs = opened(page, "Your résumé")
     found = jobs.get_by_role("region", name="What we found")
     text = jobs.get_by_role("region", name="Your résumé")
     found.get_by_role("button", name=f"Position {TITLE}").click()
@@ -501,7 +513,7 @@ def test_what_one_wants_is_prefilled_from_the_profile_and_from_what_one_said(pag
         {"wish": "titles", "value": "Head of Product", "because": ""},
         {"wish": "never", "value": "banks", "because": "No banks any more."},
     ]
-    jobs = opened(page, "What I want")
+    jobs = opened(page, "What you want")
     expect(jobs.get_by_label("Job titles")).to_have_value("Head of Product")
     expect(jobs.get_by_text("Suggested from your profile. Save to keep it.")).to_have_count(1)
     expect(jobs.get_by_label("Never")).to_have_value("")
@@ -516,7 +528,7 @@ def test_what_one_wants_is_prefilled_from_the_profile_and_from_what_one_said(pag
 @pytest.mark.thorough
 def test_wishes_are_saved_and_what_thumbs_taught_is_forgotten(page: Page, backend: ScriptedBackend):
     backend.jobs.taught = ["More jobs at hemlock"]
-    jobs = opened(page, "What I want")
+    jobs = opened(page, "What you want")
     jobs.get_by_label("Job titles").fill("Product Manager,  Head of Product ,")
     jobs.get_by_label("Minimum pay per year").fill("60000")
     jobs.get_by_label("Currency").fill("eur")
@@ -573,8 +585,8 @@ def test_no_field_of_a_job_runs_anything(page: Page, backend: ScriptedBackend):
         summary.click()
     expect(row.locator(".advert")).to_contain_text(EVIL)
     expect(row.get_by_role("link")).to_have_count(0)
-    for part in ("Applications", "Résumé", "What I want", "Documents"):
-        jobs.get_by_role("button", name=part, exact=True).click()
+    for part in ("Applications", "Your résumé", "What you want", "Documents"):
+        look_at(page, part)
         expect(jobs.locator("[data-part]")).to_contain_text("<img" if part != "Documents" else "version 2")
     jobs.get_by_role("button", name="Open: ").click()
     expect(jobs.get_by_role("article", name="The document")).to_contain_text(EVIL)
@@ -589,8 +601,8 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(phone: Page, backend: Scrip
     phone.goto("/#chat")
     ready(phone)
     jobs = opened(phone)
-    for part in ("Jobs", "Applications", "Documents", "Résumé", "What I want"):
-        jobs.get_by_role("button", name=part, exact=True).click()
+    for part in ("Jobs", "Applications", "Documents", "Your résumé", "What you want"):
+        look_at(phone, part)
         expect(jobs.locator("[data-part]")).to_be_visible()
         assert phone.evaluate("document.documentElement.scrollWidth") <= 360
 
@@ -617,11 +629,11 @@ def test_no_part_of_jobs_breaks_a_rule_of_accessibility(page: Page, backend: Scr
     expect(jobs.get_by_role("checkbox", name="Résumé, version 2")).to_be_visible()
     found = violations(page)
     picture(page, f"jobs-{scheme}-{width}")
-    for part in ("Applications", "Résumé", "What I want", "Documents"):
-        jobs.get_by_role("button", name=part, exact=True).click()
+    for part in ("Applications", "Your résumé", "What you want", "Documents"):
+        look_at(page, part)
         if part == "Documents":
             jobs.get_by_role("button", name="Open: ").click()
-        if part == "Résumé":
+        if part == "Your résumé":
             jobs.get_by_role("button", name=f"Position {TITLE}").click()
         if part == "Applications":
             jobs.get_by_role("button", name="Edit").first.click()

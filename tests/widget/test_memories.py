@@ -220,7 +220,7 @@ def test_what_would_be_forgotten_is_listed_and_nothing_is_chosen(widget: Widget,
             - listitem:
               - deletion: Likes <b>trains</b>.
               - text: Preference
-        - paragraph: /Expires in (60|59) minutes/
+        - paragraph: /Without your answer, this ends in (60|59) minutes, and nothing changes./
         - button "Forget"
         - button "Keep"
     """)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.local_page import look_at
 from tests.widget import test_interview, test_jobs, test_learning
 from tests.widget.backend import ScriptedBackend
 from tests.widget.test_approvals import PUBLICATION, Card, approval
@@ -63,8 +64,8 @@ def _settings(page: Page, _: ScriptedBackend) -> Iterator[str]:
 
 def _jobs(page: Page, _: ScriptedBackend) -> Iterator[str]:
     jobs = view(page, "Jobs")
-    for part in ("Jobs", "Applications", "Documents", "Résumé", "What I want"):
-        jobs.get_by_role("button", name=part, exact=True).click()
+    for part in ("Jobs", "Applications", "Documents", "Your résumé", "What you want"):
+        look_at(page, part)
         if part == "Jobs":
             jobs.get_by_role("button", name=f"Apply: {test_jobs.TITLE}").first.click()
         if part == "Applications":

@@ -1876,6 +1876,8 @@ def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Pag
     widget = ready(phone)
     outbox = phone.get_by_role("heading", name="Outbox")
     expect(outbox).to_be_hidden()
+    expect(widget.button("Backstage")).to_be_hidden()  # the chat has the only row at the top
+    look_at(phone, "Settings")
     widget.button("Backstage").click()
     expect(outbox).to_be_visible()
     expect(phone.get_by_role("button", name=re.compile("^www"))).to_be_visible()

@@ -6,7 +6,7 @@ import { ChatError } from "./errors.ts";
 import { ofMemories, showPreview } from "./preview.ts";
 import { stage } from "./stage.ts";
 import { strings } from "./strings.ts";
-import { pointInTime, until } from "./time.ts";
+import { until, untilDay } from "./time.ts";
 
 const MARKS: Record<string, IconName> = { frozen: "pause", done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
 
@@ -37,13 +37,13 @@ interface Field { node: HTMLElement; read: () => unknown }
 /** An input for one argument, and a function that reads it; null for a type that no input can edit. */
 function fieldFor(label: string, value: unknown): Field | null {
   const area = (text: string, hint?: string) =>
-    element("textarea", { rows: "1", "aria-label": hint ? `${label}, ${hint}` : label, input: ({ target }: { target: HTMLTextAreaElement }) => grow(target) }, text);
+    element("textarea", { class: "field", rows: "1", "aria-label": hint ? `${label}, ${hint}` : label, input: ({ target }: { target: HTMLTextAreaElement }) => grow(target) }, text);
   if (isTexts(value)) {
     const node = area(value.join("\n"), strings.approval.oneALine);
     return { node, read: () => linesOf(node.value) };
   }
   if (typeof value === "number") {
-    const node = element("input", { type: "number", step: "any", value: String(value), "aria-label": label });
+    const node = element("input", { class: "field", type: "number", step: "any", value: String(value), "aria-label": label });
     return { node, read: () => (Number.isNaN(node.valueAsNumber) ? undefined : node.valueAsNumber) };
   }
   if (typeof value === "boolean") {
@@ -100,18 +100,18 @@ export class ApprovalCard {
   #shown = "";
   #sending = false;
   #editing = false;
+  /** The decision that a note is written for; null until one of its buttons is pressed. */
+  #noting: "revise" | "reject" | null = null;
   #fields: (Field & { arg: string; label: string })[] = [];
   #effect = element("p", { class: "effect" });
   #title = element("h3");
   #content = element("div", { class: "asked" });
   #body = element("details", {}, element("summary", {}, strings.approval.asked), this.#content);
-  #review = element("button", { type: "button", class: "quiet-button review", click: () => this.#openAlone() }, strings.approval.review);
+  #review = element("button", { type: "button", class: "quiet review", click: () => this.#openAlone() }, strings.approval.review);
   #time = element("p", { class: "time" });
   #question = element("div", { class: "question" }, this.#effect, this.#title, this.#body, this.#time);
   #words = element("textarea", {
     rows: "1",
-    "aria-label": strings.approval.whatShouldDiffer,
-    placeholder: strings.approval.whatToChange,
     input: () => this.#type(),
   });
   #counter = element("p", { class: "counter" });
@@ -119,12 +119,12 @@ export class ApprovalCard {
   /** A unique name per card: radio buttons with the same name form a group, and a record may be shown twice. */
   #group = `choice-${(groups += 1)}`;
   #options = element("div", { class: "options", role: "radiogroup", "aria-label": strings.approval.whichOne });
-  #approve = button(strings.approval.approve, () => this.#approveChosen());
+  #approve = button(strings.approval.approve, () => this.#approveChosen(), "main-button");
   #edit = button(strings.shared.edit, () => this.#toggleEditing(true));
   #change = button(strings.approval.askForChanges, () => this.#askAnew());
-  #reject = button(strings.approval.decline, () => this.#send("reject"));
-  #save = button(strings.approval.approveAsEdited, () => this.#approveEdited());
-  #cancel = button(strings.shared.cancel, () => this.#toggleEditing(false));
+  #reject = button(strings.approval.decline, () => this.#decline());
+  #save = button(strings.approval.approveAsEdited, () => this.#approveEdited(), "main-button");
+  #cancel = button(strings.shared.cancel, () => this.#goBack());
   #box = element("div", { class: "box", click: () => this.#words.focus() }, this.#words);
   #buttons = element("div", { class: "choices" }, this.#approve, this.#edit, this.#change, this.#reject, this.#save, this.#cancel);
   #answer = element("div", { class: "answering", keydown: (event: KeyboardEvent) => this.#escape(event) }, this.#options, this.#box, this.#counter, this.#edits, this.#buttons);
@@ -201,18 +201,17 @@ export class ApprovalCard {
   showTime() {
     this.#undo.hidden = !(Date.parse(this.#view.undo_until ?? "") > Date.now());
     this.#time.textContent = strings.approval.expires(until(this.#view.expires_at));
-    this.#time.title = pointInTime(this.#view.expires_at);
     this.#showLine();
   }
 
-  /** What, before and after, from whom, and until when or with which outcome. */
+  /** What, before and after, from whom, and until when or with which outcome. Without values the server's line says what. */
   #showLine() {
     const { tool, line, source, preview } = this.#view;
     const [change, ...more] = preview.changes ?? [];
     const values = change && !more.length && !ofMemories(tool) ? strings.approval.fromTo(change.before ?? strings.preview.empty, change.after ?? strings.preview.removed) : "";
     const roles: Record<string, string> = strings.activity.roles;
-    const rest = [source && roles[source], this.#waits ? this.#time.textContent : became(this.#view)].filter(Boolean).join(" · ");
-    this.#line.replaceChildren(element("strong", {}, line ?? preview.title), element("span", { class: "values" }, values), element("span", { class: "rest" }, rest));
+    const rest = [source && roles[source], this.#waits ? strings.approval.ends(untilDay(this.#view.expires_at)) : became(this.#view)].filter(Boolean).join(" · ");
+    this.#line.replaceChildren(element("strong", {}, values ? preview.title : (line ?? preview.title)), element("span", { class: "values" }, values), element("span", { class: "rest" }, rest));
   }
 
   #buildFields({ args, editable, preview }: ApprovalView) {
@@ -237,12 +236,30 @@ export class ApprovalCard {
     (editing ? this.#fields[0]?.node : this.#edit)?.focus();
   }
 
-  /** Escape closes the fields only; it does not stop a turn or close the queue as well. */
+  /** Escape closes the fields or the note only; it does not stop a turn or close the queue as well. */
   #escape(event: KeyboardEvent) {
-    if (event.key !== "Escape" || event.isComposing || !this.#editing) return;
+    if (event.key !== "Escape" || event.isComposing || !(this.#editing || this.#noting)) return;
     event.preventDefault();
     event.stopPropagation();
-    this.#toggleEditing(false);
+    this.#goBack();
+  }
+
+  #goBack() {
+    if (this.#editing) return this.#toggleEditing(false);
+    const pressed = this.#noting === "revise" ? this.#change : this.#reject;
+    this.#note(null);
+    pressed.focus();
+  }
+
+  /** Opens the field for what should differ, or why it is declined. */
+  #note(about: "revise" | "reject" | null) {
+    this.#noting = about;
+    this.#tell("");
+    this.#words.ariaLabel = about === "reject" ? strings.approval.whyDecline : strings.approval.whatShouldDiffer;
+    this.#words.placeholder = about === "reject" ? strings.approval.whyDecline : strings.approval.whatShouldDiffer;
+    this.#refresh();
+    if (about) this.#words.focus();
+    grow(this.#words);
   }
 
   #type() {
@@ -251,9 +268,16 @@ export class ApprovalCard {
   }
 
   #askAnew() {
+    if (this.#noting !== "revise") return this.#note("revise");
     if (this.#words.value.trim()) return this.#send("revise");
     this.#tell(strings.approval.writeWhatShouldDiffer);
     this.#words.focus();
+  }
+
+  /** Memories need no more than yes or no. */
+  #decline() {
+    if (this.#noting !== "reject" && !ofMemories(this.#view.tool)) return this.#note("reject");
+    return this.#send("reject");
   }
 
   #approveChosen() {
@@ -272,7 +296,7 @@ export class ApprovalCard {
   }
 
   async #send(decision: Decision["decision"], more: Partial<Decision> = {}) {
-    const reason = this.#words.value.trim();
+    const reason = this.#noting ? this.#words.value.trim() : "";
     if (this.#sending) return;
     if (characters(reason) > WORDS_LIMIT) return this.#tell(strings.approval.keepItTo(WORDS_LIMIT.toLocaleString(strings.locale)));
     const pressed = (this.element.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
@@ -288,7 +312,7 @@ export class ApprovalCard {
     const keepsFocus = hadFocus && this.#hasFocus;
     this.#sending = false;
     this.#refresh();
-    if (keepsFocus && this.#pending) (pressed?.checkVisibility() ? pressed : this.#approve).focus();
+    if (keepsFocus && this.#pending) (pressed?.checkVisibility() ? pressed : this.#noting ? this.#words : this.#approve).focus();
   }
 
   async #takeBack() {
@@ -352,12 +376,16 @@ export class ApprovalCard {
 
   #showChoices() {
     this.#answer.hidden = !this.#pending;
-    this.#options.hidden = this.#editing || !this.#options.hasChildNodes();
-    this.#edits.hidden = this.#save.hidden = this.#cancel.hidden = !this.#editing;
-    this.#approve.hidden = this.#reject.hidden = this.#editing;
-    this.#box.hidden = this.#editing || ofMemories(this.#view.tool) !== undefined; // yes or no is enough
-    this.#change.hidden = this.#editing || this.#view.revisable === false;
-    this.#edit.hidden = this.#editing || this.#fields.length === 0;
+    const isOpen = this.#editing || this.#noting !== null;
+    this.#options.hidden = isOpen || !this.#options.hasChildNodes();
+    this.#edits.hidden = this.#save.hidden = !this.#editing;
+    this.#cancel.hidden = !isOpen;
+    this.#change.className = this.#reject.className = this.#noting ? "main-button" : "quiet";
+    this.#approve.hidden = isOpen;
+    this.#box.hidden = this.#counter.hidden = !this.#noting;
+    this.#reject.hidden = isOpen && this.#noting !== "reject";
+    this.#change.hidden = (isOpen && this.#noting !== "revise") || this.#view.revisable === false;
+    this.#edit.hidden = isOpen || this.#fields.length === 0;
     for (const node of this.#answer.querySelectorAll<HTMLButtonElement>("button, textarea, input")) node.disabled = this.#sending;
   }
 
@@ -368,4 +396,4 @@ export class ApprovalCard {
   }
 }
 
-const button = (label: string, click: () => unknown) => element("button", { type: "button", class: "quiet-button", click }, label);
+const button = (label: string, click: () => unknown, kind: "main-button" | "quiet" = "quiet") => element("button", { type: "button", class: kind, click }, label);

@@ -21,7 +21,7 @@ export function showCard(sections: ShownSection[], person = ""): HTMLElement {
     const underlined = (words: string) => (shownEvidence ? element("button", { type: "button", class: "marked", click: () => shownEvidence.toggle() }, words) : element("u", {}, words));
     const words = withMarks(text, marks, underlined);
     const shown = element(tag, tag === "p" ? { class: "headline" } : {}, ...(kind === "achievements" ? words.flatMap((each) => (typeof each === "string" ? withFigures(each) : [each])) : words));
-    if (confirmed || unchecked) shown.append(" ", element("span", { class: "confirmed" }, strings.careerCard.yourOwnWords));
+    if (confirmed || unchecked) shown.append(" ", element("span", { class: "badge" }, strings.careerCard.yourOwnWords));
     if (shownEvidence) shown.append(" ", ...shownEvidence.nodes);
     return shown;
   };

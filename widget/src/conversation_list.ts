@@ -34,7 +34,7 @@ export class ConversationList {
   #brand = element("p", { class: "brand", hidden: true });
   #search = element("input", {
     type: "search",
-    class: "find",
+    class: "field find",
     "aria-label": strings.conversations.search,
     placeholder: strings.conversations.search,
     maxlength: "200",
@@ -44,7 +44,7 @@ export class ConversationList {
   });
   #rows = element("ul", { class: "rows" });
   #note = element("p", { class: "list-note", role: "status" });
-  #more = element("button", { type: "button", class: "quiet-button", hidden: true, click: () => this.read(this.#next) }, strings.shared.showOlder);
+  #more = element("button", { type: "button", class: "quiet", hidden: true, click: () => this.read(this.#next) }, strings.shared.showOlder);
   #question = element("p");
 
   constructor(options: Options) {
@@ -96,7 +96,7 @@ export class ConversationList {
       this.#note.textContent = this.#rows.children.length ? "" : words ? strings.conversations.nothingFound(words) : strings.conversations.empty;
     } catch (error) {
       if (reading !== this.#reading) return;
-      const again = element("button", { type: "button", class: "quiet-button", click: () => this.read() }, strings.shared.tryAgain);
+      const again = element("button", { type: "button", class: "quiet", click: () => this.read() }, strings.shared.tryAgain);
       this.#note.replaceChildren(ChatError.from(error).message, again);
     }
     this.#more.hidden = !this.#next;
@@ -150,7 +150,7 @@ export class ConversationList {
       row.querySelector<HTMLElement>(".open")?.focus();
     };
     const field = element("input", {
-      class: "rename",
+      class: "field rename",
       "aria-label": strings.conversations.title,
       maxlength: String(TITLE_LIMIT),
       value: name,
@@ -189,8 +189,8 @@ export class ConversationList {
       element(
         "div",
         { class: "choices" },
-        element("button", { class: "quiet-button", value: "", autofocus: true }, strings.shared.cancel),
-        element("button", { class: "danger-button", value: "delete" }, strings.conversations.delete),
+        element("button", { class: "quiet", value: "", autofocus: true }, strings.shared.cancel),
+        element("button", { class: "quiet danger", value: "delete" }, strings.conversations.delete),
       ),
     );
     return element("dialog", { "aria-labelledby": "question" }, form);

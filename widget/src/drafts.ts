@@ -39,7 +39,7 @@ export class Drafts {
   /** Offers to start a draft again that was stopped by a pause. */
   #offers({ status, kind }: DraftView): HTMLElement[] {
     const click = status === "stopped" ? this.#again(kind) : null;
-    return click ? [element("button", { type: "button", class: "quiet-button", click }, strings.drafts.draftAgain)] : [];
+    return click ? [element("button", { type: "button", class: "quiet", click }, strings.drafts.draftAgain)] : [];
   }
 
   /** The lines of a conversation: running drafts; ended ones that `stood` there before; and the last, if it failed or was stopped. */

@@ -28,7 +28,7 @@ export class Feedback {
     keydown: (event: KeyboardEvent) => this.#key(event),
     input: () => this.#type(),
   });
-  #send = element("button", { type: "button", class: "quiet-button", "aria-label": strings.feedback.sendWhatWasWrong, click: () => this.#say() }, strings.shared.send);
+  #send = element("button", { type: "button", class: "quiet", "aria-label": strings.feedback.sendWhatWasWrong, click: () => this.#say() }, strings.shared.send);
   #counter = element("p", { class: "counter" });
   #form: HTMLElement;
 

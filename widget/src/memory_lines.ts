@@ -46,7 +46,7 @@ class MemoryLine {
   #over = false; // it can no longer be undone
   #sending = false;
   #words = element("span", { class: "words", tabindex: "-1" });
-  #button = element("button", { type: "button", class: "link-button", click: () => this.#press() }, strings.shared.undo);
+  #button = element("button", { type: "button", class: "link", click: () => this.#press() }, strings.shared.undo);
   #choice = element("span", { class: "choice" }, element("span", { "aria-hidden": "true" }, " · "), this.#button);
   #problem = element("span", { class: "problem", hidden: true });
 

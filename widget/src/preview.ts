@@ -24,7 +24,7 @@ const textList = (texts: string[], attributes: Attributes = {}) => element("ul",
 const showEvidence = (evidence: string[]) =>
   element("details", {}, element("summary", {}, strings.preview.evidence(evidence.length)), textList(evidence));
 
-const showChange = ({ name, before, after, evidence = [], quotes = [] }: Change) => {
+const showChange = ({ name, before, after, evidence = [], quotes = [] }: Change, title = "") => {
   const words = before && after ? compare(before, after) : null;
   const isSame = words?.some(({ kind, text }) => kind === "same" && text.trim()) ?? false;
   const ofOne = (other: "gone" | "new") => (isSame ? words! : []).filter(({ kind }) => kind !== other).map(({ kind, text }) => (kind === "same" ? text : element("mark", { class: kind }, text)));
@@ -32,7 +32,7 @@ const showChange = ({ name, before, after, evidence = [], quotes = [] }: Change)
   return element(
     "div",
     { class: "change" },
-    element("dt", {}, name),
+    element("dt", title.toLowerCase().includes(name.toLowerCase()) ? { class: "spoken" } : {}, name),
     element("dd", { class: "before" }, spoken(`${strings.preview.before} `), before ? element("del", {}, ...(isSame ? ofOne("new") : [before])) : strings.preview.empty),
     element("dd", { class: "after" }, spoken(`${strings.preview.after} `), after ? element("ins", {}, ...(isSame ? ofOne("gone") : [after])) : strings.preview.removed),
     quotes.length ? element("dd", { class: "from" }, quotes.length > MOST_QUOTES ? element("details", {}, element("summary", {}, strings.documents.whereFrom), allQuotes) : allQuotes) : "",
@@ -73,7 +73,7 @@ const showSentence = ({ text, quotes = [], marks = [], unchecked, confirmed }: S
     "li",
     {},
     ...withMarks(text, marks),
-    unchecked || confirmed ? element("span", { class: "confirmed" }, ` ${unchecked ? strings.careerCard.yourOwnWords : strings.documents.yours}`) : "",
+    unchecked || confirmed ? element("span", { class: "badge" }, ` ${unchecked ? strings.careerCard.yourOwnWords : strings.documents.yours}`) : "",
     element("ul", { class: "evidence" }, ...(marks.length ? [element("li", { class: "why" }, strings.shared.notFound)] : []), ...quotes.map(showQuote)),
   );
 
@@ -99,7 +99,7 @@ export function showPreview({ tool, rationale, wish, alternatives = [], confiden
   if (rationale) nodes.push(element("p", { class: "rationale" }, rationale));
   const sure = byConfidence[confidence ?? ""];
   if (sure) nodes.push(element("p", { class: "rationale" }, sure));
-  if (changes.length) nodes.push(memories ? showMemories(changes, memories) : element("dl", {}, ...changes.map(showChange)));
+  if (changes.length) nodes.push(memories ? showMemories(changes, memories) : element("dl", {}, ...changes.map((each) => showChange(each, changes.length === 1 ? preview.title : ""))));
   const documents = sections.filter(({ markdown }) => markdown);
   const others = sections.filter(({ markdown }) => !markdown);
   if (others.length) nodes.push(showCard(others, documents.length ? "" : preview.person));

@@ -90,7 +90,7 @@ export class ResumeDrop {
       this.line.hidden = true;
       this.#uses.review();
     };
-    this.line.lastElementChild?.before(element("button", { type: "button", class: "quiet-button", click: review }, strings.shared.review));
+    this.line.lastElementChild?.before(element("button", { type: "button", class: "quiet", click: review }, strings.shared.review));
   }
 
   #tell(sentence: string, mark: Node) {

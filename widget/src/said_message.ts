@@ -19,8 +19,8 @@ export class SaidMessage {
   constructor(said: string, onEdit: (text: string) => void) {
     this.#onEdit = onEdit;
     this.#bubble = element("div", { class: "said", role: "group", "aria-label": strings.message.you }, said);
-    const cancel = element("button", { type: "button", class: "quiet-button", click: () => this.#toggle(false) }, strings.shared.cancel);
-    const send = element("button", { type: "button", class: "quiet-button", click: () => this.#send() }, strings.shared.send);
+    const cancel = element("button", { type: "button", class: "quiet", click: () => this.#toggle(false) }, strings.shared.cancel);
+    const send = element("button", { type: "button", class: "quiet", click: () => this.#send() }, strings.shared.send);
     const box = element("div", { class: "box" }, this.#field);
     this.#form = element("div", { class: "editing", hidden: true }, box, element("div", { class: "choices" }, cancel, send));
     this.element = element("div", { class: "said-row" }, this.#edit, this.#bubble, this.#form);

@@ -9,7 +9,7 @@ const SHOWN = 6;
 export class Sources {
   readonly element = element("div", { class: "sources", role: "group", "aria-label": strings.sources.label, hidden: true });
   #ids = new Set<string>();
-  #more = element("button", { type: "button", class: "quiet-button", hidden: true, click: () => this.#showAll() });
+  #more = element("button", { type: "button", class: "quiet", hidden: true, click: () => this.#showAll() });
 
   clear() {
     this.#ids.clear();

@@ -1,8 +1,12 @@
 /** Colors, light and dark, fonts and sizes, for the elements, the local page, mails and approval pages. */
 
 export const COLORS = {
-  background: ["#ffffff", "#131716"],
-  surface: ["#f5f7f5", "#1a201e"],
+  /** Below everything; a page that has a background of its own but names none for this has it here, too. */
+  page: ["#f5f7f5", "#131716"],
+  /** Of paper: cards, documents, fields and buttons. */
+  background: ["#ffffff", "#1a201e"],
+  /** Of sheets beside the page. */
+  surface: ["#eef2ef", "#171d1b"],
   raised: ["#e9efec", "#26302d"],
   text: ["#18211e", "#e6ece9"],
   muted: ["#56645f", "#9db0a9"],
@@ -28,5 +32,8 @@ export const TOKENS = [
   "color-scheme: light dark;",
   `--column: var(--qwestly-column, ${COLUMN});`,
   ...Object.entries(SIZES).map(([name, size]) => `--${name}: var(--qwestly-${name}, ${size});`),
-  ...Object.entries(COLORS).map(([name, [light, dark]]) => `--${name}: var(--qwestly-${name}, light-dark(${light}, ${dark}));`),
+  ...Object.entries(COLORS).map(([name, [light, dark]]) => `--${name}: var(--qwestly-${name}, ${name === "page" ? "var(--qwestly-background, " : ""}light-dark(${light}, ${dark}))${name === "page" ? ")" : ""};`),
 ].join("\n  ");
+
+/** For people who ask their system for more contrast. */
+export const MORE_CONTRAST = "--muted: var(--text); --line: var(--edge);";

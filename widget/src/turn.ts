@@ -113,8 +113,8 @@ export class Turn {
     this.#onMemory = onMemory;
     this.#onActivity = onActivity;
     this.#onGrow = onGrow;
-    this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, strings.turn.retry);
-    this.#continue = element("button", { type: "button", class: "quiet-button", hidden: true, click: onContinue }, strings.shared.continue);
+    this.#retry = element("button", { type: "button", class: "quiet", hidden: true, click: onRetry }, strings.turn.retry);
+    this.#continue = element("button", { type: "button", class: "quiet", hidden: true, click: onContinue }, strings.shared.continue);
     this.#again = iconButton("again", strings.turn.answerAgain, onAgain, { class: "icon-button thumb", hidden: true });
     this.#actions = element("div", { class: "thumbs", hidden: true }, copyButton(strings.turn.copyAnswer, () => this.#text, "icon-button thumb"), this.#again);
     this.footer = element("div", { class: "footer" }, this.#problem, this.#continue, this.#retry, this.#actions, this.#when);

@@ -48,6 +48,8 @@ export interface QwestlyEvents {
   briefingsunread: CustomEvent<{ count: number }>;
   conversationchange: CustomEvent<{ id: string | null }>;
   erased: CustomEvent<null>;
+  needsyou: CustomEvent<{ count: number }>;
+  partshown: CustomEvent<{ part: string; tab: string }>;
   say: CustomEvent<{ words: string }>;
   showapprovals: CustomEvent<{ id?: string } | null>;
   showbriefing: CustomEvent<{ id: string }>;

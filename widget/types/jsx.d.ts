@@ -16,6 +16,9 @@ interface ChatAttributes {
   "agent-role"?: "interview" | "onboarding";
   conversation?: string;
 }
+interface JobsAttributes {
+  "no-tabs"?: boolean;
+}
 
 declare module "react" {
   namespace JSX {
@@ -24,5 +27,5 @@ declare module "react" {
 }
 type QwestlyJsx = {
   [Name in keyof QwestlyElements]: HTMLAttributes<QwestlyElements[Name]> &
-    Attributes & (Name extends "qwestly-chat" ? ChatAttributes : unknown) & { ref?: Ref<QwestlyElements[Name]> };
+    Attributes & (Name extends "qwestly-chat" ? ChatAttributes : Name extends "qwestly-jobs" ? JobsAttributes : unknown) & { ref?: Ref<QwestlyElements[Name]> };
 };

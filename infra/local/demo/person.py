@@ -13,7 +13,7 @@ CANDIDATE: dict[str, Any] = {
     "name": "Maya Okafor",
     "headline": "Senior Product Manager, payments and developer platforms",
     "location": "Lisbon, Portugal",
-    "summary": "Product manager with an engineer's past. Nearly nine years between backend teams and their users.",
+    "summary": "Product manager with an engineer's past. At home between backend teams and their users.",
     "skills": ["Product strategy", "API design", "Payments", "SQL", "Python", "User research"],
     "education": [{"degree": "BSc Computer Science", "school": "University of Lagos", "year": 2013}],
     "languages": ["English", "Portuguese", "Yoruba"],

@@ -24,8 +24,7 @@ async function ask(method, path) {
 
 async function showStatus(place) {
   const status = await ask("GET", "/local/status");
-  find("#who").hidden = status.model !== "scripted";
-  find("#who").textContent = WHO;
+  find("#who").textContent = status.model === "scripted" ? WHO : "";
   place.textContent = [modelLine(status), detailsLine(status), ...status.notes].join(" ");
 }
 
@@ -201,18 +200,26 @@ const SEEN_MS = 5_000; // how often the view that is seen is read anew
 const views = [...document.querySelectorAll("main > [data-view]")];
 const elements = ["home", "chat", "interview", "approvals", "memories", "briefing", "jobs", "learning", "activity", "settings"].map((name) => find(`qwestly-${name}`));
 const buttons = [...document.querySelectorAll(".views button")];
+let tabOfJobs = "matches";
 const tabs = [...document.querySelectorAll(".tabs button")];
 
-/** A view, which alone is seen, and the views that it is grouped with. */
-function show(view) {
+const mark = (each, isCurrent) => isCurrent ? each.setAttribute("aria-current", "page") : each.removeAttribute("aria-current");
+
+/** The current tab; of the jobs, the one of the part that is shown. */
+function markTab() {
+  const { view } = views.find((each) => !each.hidden).dataset;
+  for (const each of tabs) mark(each, each.dataset.view === view && [undefined, tabOfJobs].includes(each.dataset.part));
+  find(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+}
+
+/** A view, which alone is seen, and the views that it is grouped with; of the jobs also a part. */
+function show(view, part = null) {
   const { group } = views.find((each) => each.dataset.view === view).dataset;
-  const mark = (each, isCurrent) => isCurrent ? each.setAttribute("aria-current", "page") : each.removeAttribute("aria-current");
   for (const each of views) each.hidden = each.dataset.view !== view;
   for (const each of buttons) mark(each, each.dataset.group === group);
-  for (const each of tabs) {
-    each.hidden = each.dataset.group !== group;
-    mark(each, each.dataset.view === view);
-  }
+  for (const each of tabs) each.hidden = each.dataset.group !== group;
+  if (part) find("qwestly-jobs").open?.(part);
+  markTab();
   find(".tabs").hidden = tabs.every((each) => each.hidden);
   if (matchMedia("(max-width: 899.98px)").matches) toggleBackstage(false);
   if (view === "chat") find("qwestly-chat").refresh?.();
@@ -236,8 +243,7 @@ const PLACES = {
 
 function showPlace({ place, id }) {
   const [view, part] = PLACES[place];
-  show(view);
-  if (part) find("qwestly-jobs").open(part);
+  show(view, part);
   if (id && view === "approvals") find("qwestly-approvals").open(id);
   if (id && view === "learning") find("qwestly-learning").open(id);
 }
@@ -254,10 +260,14 @@ function readSeen() {
   for (const each of elements) if (!document.hidden && each !== find("qwestly-chat") && each.checkVisibility()) each.refresh?.();
 }
 
-/** Opens what a mail's link names: `#approvals/<id>`, `#jobs`, … */
-function openNamed() {
+/** What a mail's link names: `#approvals/<id>`, `#jobs`, …; null for home. */
+function linked() {
   const [, place, id] = /^#(\w+)(?:\/(.+))?$/.exec(location.hash) ?? [];
-  if (Object.hasOwn(PLACES, place ?? "")) showPlace({ place, id: id && decodeURIComponent(id) });
+  return Object.hasOwn(PLACES, place ?? "") ? { place, id: id && decodeURIComponent(id) } : null;
+}
+
+function openNamed() {
+  if (linked()) showPlace(linked());
 }
 
 /** Hears an event of an element, also one that does not bubble. */
@@ -275,18 +285,24 @@ function startAnew() {
   views[views.indexOf(chat)] = elements[elements.indexOf(chat)] = fresh;
 }
 
-const counts = { waiting: 0, briefings: 0, due: 0, unread: 0 };
+const counts = { needs: 0, waiting: 0, briefings: 0, due: 0, unread: 0 };
 
-/** On the group's button all counts, on each part's its own. */
+/** On Home's button what its first line counts, on each part's its own. */
 function showCounts(changed) {
-  const { waiting, briefings, due, unread } = Object.assign(counts, changed);
-  const words = [waiting && `${waiting} waiting`, briefings && `${briefings} new briefing`].filter(Boolean);
-  showBadge(".views [data-group=home]", waiting + briefings, words.join(", "));
-  showBadge(".tabs [data-view=approvals]", waiting, words[0]);
-  showBadge(".tabs [data-view=activity]", briefings, words.at(-1));
+  const { needs, waiting, briefings, due, unread } = Object.assign(counts, changed);
+  showBadge(".views [data-group=home]", needs, needs === 1 ? "needs you" : "need you");
+  showBadge(".tabs [data-view=approvals]", waiting, "waiting");
+  showBadge(".tabs [data-view=activity]", briefings, "new briefing");
   const learning = [due && `${due} to answer`, unread && `${unread} to read`].filter(Boolean).join(", ");
   for (const button of [".views [data-group=work]", ".tabs [data-view=learning]"]) showBadge(button, due + unread, learning);
-  document.title = waiting ? `(${waiting}) ${TITLE}` : TITLE;
+  document.title = needs ? `(${needs}) ${TITLE}` : TITLE;
+}
+
+/** What another element counts otherwise than Home did has changed since: Home counts anew. */
+function countAnew(changed) {
+  const isNew = Object.entries(changed).some(([name, count]) => counts[name] !== count);
+  showCounts(changed);
+  if (isNew) find("qwestly-home").refresh?.();
 }
 
 function showBadge(button, count, words) {
@@ -332,7 +348,7 @@ function toggleBackstage(shown) {
 }
 
 for (const button of buttons) button.addEventListener("click", () => show([...tabs, ...views].find((each) => each.dataset.group === button.dataset.group).dataset.view));
-for (const tab of tabs) tab.addEventListener("click", () => show(tab.dataset.view));
+for (const each of tabs) each.addEventListener("click", () => show(each.dataset.view, each.dataset.part));
 find(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   focusContent();
@@ -353,12 +369,14 @@ listen("showapprovals", ({ id }) => {
   show("approvals");
   if (id) find("qwestly-approvals").open(id);
 });
-listen("showjobs", ({ part }) => {
-  show("jobs");
-  find("qwestly-jobs").open(part);
+listen("showjobs", ({ part }) => show("jobs", part));
+listen("partshown", ({ tab }) => {
+  tabOfJobs = tab;
+  markTab();
 });
 listen("showbriefing", ({ id }) => {
   show("activity");
+  find("#briefing").open = true;
   find("qwestly-briefing").open(id);
 });
 listen("asklesson", ({ words }) => {
@@ -367,17 +385,16 @@ listen("asklesson", ({ words }) => {
 });
 listen("activity", readSeen);
 listen("erased", startAnew);
-listen("approvalswaiting", ({ count }) => showCounts({ waiting: count }));
-listen("lessonswaiting", showCounts);
+listen("needsyou", ({ count }) => showCounts({ needs: count }));
+listen("approvalswaiting", ({ count }) => countAnew({ waiting: count }));
+listen("lessonswaiting", countAnew);
+find("#briefing").addEventListener("toggle", readSeen);
 listen("briefingsunread", ({ count }) => showCounts({ briefings: count }));
 listen("briefed", () => find("qwestly-briefing").refresh?.());
 if (localStorage.getItem("backstage") && !matchMedia("(max-width: 899.98px)").matches) toggleBackstage(true);
-show("home");
+show(...(PLACES[linked()?.place] ?? ["home"]));
 // Before the elements are defined: they read their attributes when they start.
 for (const each of elements) each.setAttribute("token-url", TOKEN_URL);
-const { COLORS, COLUMN, FONT, SIZES } = await import("/widget/tokens.js");
-for (const [name, [light, dark]] of Object.entries(COLORS)) document.documentElement.style.setProperty(`--${name}`, `light-dark(${light}, ${dark})`);
-for (const [name, size] of Object.entries({ ...SIZES, column: COLUMN, font: FONT })) document.documentElement.style.setProperty(`--${name}`, size);
 await import("/widget/qwestly.js");
 
 openNamed();

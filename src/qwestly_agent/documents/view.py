@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.cards.drafts import advert_of, checked_of, coverage_of, evidence_of
+from qwestly_agent.cards.drafts import checked_of, coverage_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
 from qwestly_agent.documents.content import (
@@ -148,11 +148,9 @@ def _shown_position(position: Position, language: str) -> ShownClaim:
 
 
 def _fields(draft: Draft, version: int) -> dict[str, Any]:
-    advert = advert_of(draft)
     return {
-        **draft.model_dump(include={"id", "kind", "label", "flagged"}),
+        **draft.model_dump(include={"id", "kind", "job", "label", "flagged"}),
         "job_id": draft.job_id or "",
-        "job": ", ".join(filter(None, (advert.title, advert.company))) if advert else "",
         "status": _STATUS.get(draft.status, "failed"),
         "version": version,
         "created_at": to_datetime(draft.created_at),

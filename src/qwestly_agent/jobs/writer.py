@@ -101,7 +101,7 @@ def _not_asked(queries: Sequence[JobQuery]) -> Sequence[str]:
         return ()
     named = ", ".join(each.label for each in queries[:MOST_NAMED])
     more = f" and {len(queries) - MOST_NAMED} more" if len(queries) > MOST_NAMED else ""
-    return (f"Not searched for this time, and next in turn: {named}{more}.",)
+    return (f"Next time we’ll also search for {named}{more}.",)
 
 
 # --- start ------------------------------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ export class QwestlyActivity extends AgentElement {
     li.warning::before { background: var(--danger); }
     li.action_required::before { background: none; border: 2px solid var(--accent); }
     .title { font-weight: 550; }
-    summary { inline-size: fit-content; cursor: pointer; }
     ol { margin: .25rem 0 0; padding-inline-start: 1.2rem; }
     .foot { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; }
   `];

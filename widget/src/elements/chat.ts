@@ -26,6 +26,7 @@ import { DOCUMENT_STYLES } from "../styles/document.ts";
 import { MEMORY_STYLES } from "../styles/memories.ts";
 import { FINAL, Turn } from "../turn.ts";
 import { Updates } from "../updates.ts";
+import { BASE_STYLES } from "./base.ts";
 
 const MESSAGE_LIMIT = 20_000; // characters, as the server counts them: code points
 
@@ -95,7 +96,7 @@ export class QwestlyChat extends HTMLElement {
 
   constructor() {
     super();
-    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [CONTROL_STYLES, STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, MEMORY_STYLES];
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [BASE_STYLES.styleSheet!, CONTROL_STYLES, STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, MEMORY_STYLES];
     this.#build();
   }
 
@@ -679,7 +680,7 @@ export class QwestlyChat extends HTMLElement {
         this.#news.hidden = true;
         this.dispatchEvent(event());
       };
-      this.#news.replaceChildren(element("span", {}, `${title}.`), element("button", { type: "button", class: "quiet-button", click: open }, label));
+      this.#news.replaceChildren(element("span", {}, `${title}.`), element("button", { type: "button", class: "quiet", click: open }, label));
       this.#news.hidden = false;
     };
     if (type === "lesson.ready") show(strings.learning.open, () => new CustomEvent("showplace", told({ place: "lessons", id: data["lesson_id"] })));
@@ -921,7 +922,7 @@ export class QwestlyChat extends HTMLElement {
     this.#again = again;
     this.#notice.hidden = sentence === null;
     this.#notice.replaceChildren(icon("alert"), element("span", {}, sentence ?? ""));
-    if (again) this.#notice.append(element("button", { type: "button", class: "quiet-button", click: again }, label));
+    if (again) this.#notice.append(element("button", { type: "button", class: "quiet", click: again }, label));
   }
 
   #showBrake() {

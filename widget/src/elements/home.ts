@@ -26,7 +26,7 @@ interface Home {
   name: string;
   hour: number;
   summary: string;
-  counts: { waiting: number; due: number; unread: number };
+  counts: { needs_you: number; waiting: number; due: number; unread: number };
   needs_you: Line[];
   first: ApprovalView | null;
   new: Line[];
@@ -40,8 +40,6 @@ const POLL_MS = 15_000;
 export class QwestlyHome extends AgentElement {
   static override properties = { ...AgentElement.properties, home: { state: true } };
   static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, DOCUMENT_STYLES, css`
-    h2 { font-size: var(--heading); line-height: 1.2; letter-spacing: -.015em; }
-    h3 { font-size: var(--lead); }
     section, header { display: grid; gap: .5rem; }
     header { gap: .25rem; }
     form { display: flex; gap: .5rem; }
@@ -93,7 +91,8 @@ export class QwestlyHome extends AgentElement {
       // What was decided here stays until its outcome is known.
       if (before && before !== home.first?.approval_id && this.#known.isUnderWay(before)) await this.#known.readAll();
       this.home = home;
-      const { waiting, due, unread } = home.counts;
+      const { needs_you: needs, waiting, due, unread } = home.counts;
+      this.dispatchEvent(new CustomEvent("needsyou", { detail: { count: needs }, bubbles: true, composed: true }));
       this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count: waiting }, bubbles: true, composed: true }));
       this.dispatchEvent(new CustomEvent("lessonswaiting", { detail: { due, unread }, bubbles: true, composed: true }));
     });

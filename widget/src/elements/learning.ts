@@ -45,21 +45,17 @@ export class QwestlyLearning extends AgentElement {
   static override styles = [BASE_STYLES, css`
     article .head h2 { flex: 1 1 12rem; }
     section, .points, .questions { display: grid; gap: .75rem; }
-    h3 { font-size: var(--lead); line-height: 1.3; }
     ul { display: grid; gap: .5rem; }
     form { display: flex; flex-wrap: wrap; gap: .5rem; }
     form .field { flex: 1 1 12rem; inline-size: auto; }
     .explained { display: grid; gap: .5rem; }
-    summary { inline-size: fit-content; color: var(--accent); cursor: pointer; }
-    blockquote { margin: .35rem 0; padding-inline-start: .7rem; border-inline-start: 2px solid var(--accent); color: var(--muted); font-size: var(--note); }
-    .chip { flex: none; padding: 0 .55rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: var(--small); white-space: nowrap; }
-    .chip.learned { border-color: var(--accent); color: var(--accent); }
+    summary { color: var(--accent); }
     .unchecked { border-block-end: 1px dashed var(--edge); }
     .module { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; padding-block: .35rem; }
     .module > :first-child { flex: 1 1 12rem; }
     fieldset { display: grid; gap: .5rem; }
     legend { float: inline-start; padding: 0; font-weight: 600; } /* afloat it stands in the frame, not on it */
-    .option { inline-size: 100%; padding: .5rem .85rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); text-align: start; cursor: pointer; }
+    .option { inline-size: 100%; padding: .5rem .85rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); text-align: start; }
     .felt { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; }
     .felt .quiet { padding: .1rem .6rem; font-size: var(--note); }
     .option:hover:enabled { background: var(--raised); }
@@ -219,7 +215,7 @@ export class QwestlyLearning extends AgentElement {
 
   /** A module's state, with the button that fits it. */
   #act({ title, state, lesson_id: lesson }: Module) {
-    return html`<span class="chip ${state}">${strings.learning.states[state]}</span>${state === "open" ? this.#start(title) : nothing}${lesson && state !== "open" && state !== "writing" ? this.#read(lesson, title) : nothing}`;
+    return html`<span class="badge ${state}">${strings.learning.states[state]}</span>${state === "open" ? this.#start(title) : nothing}${lesson && state !== "open" && state !== "writing" ? this.#read(lesson, title) : nothing}`;
   }
 
   #start(title: string) {

@@ -46,9 +46,7 @@ export class QwestlyMemories extends AgentElement {
       li > .tools { grid-area: auto / 2; }
       li > details { grid-area: auto / 1; }
     }
-    .badge { display: inline-block; padding: 0 .5rem; border: 1px dashed var(--line); border-radius: 1rem; color: var(--muted); font-size: var(--small); white-space: nowrap; }
-    summary { inline-size: fit-content; color: var(--accent); font-size: var(--note); cursor: pointer; }
-    blockquote { margin: .4rem 0 .2rem; padding-inline-start: .7rem; border-inline-start: 2px solid var(--accent); }
+    summary { color: var(--accent); font-size: var(--note); }
     .search { display: flex; gap: .5rem; flex: 1 1 14rem; }
     textarea.field { min-block-size: 4.5rem; resize: vertical; }
   `];

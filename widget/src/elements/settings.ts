@@ -15,19 +15,16 @@ export class QwestlySettings extends AgentElement {
   static override properties = { ...AgentElement.properties, settings: { state: true }, kinds: { state: true }, plan: { state: true }, brake: { state: true }, saved: { state: true }, isBusy: { state: true } };
   static override styles = [BASE_STYLES, css`
     section { display: grid; gap: .75rem; }
-    h3 { font-size: var(--lead); }
-    .level { display: flex; gap: .75rem; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); cursor: pointer; }
+    .level { display: flex; gap: .75rem; padding: .8rem 1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); cursor: pointer; }
     .level + .level { margin-block-start: .5rem; }
     .level:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
-    .level input { flex: none; inline-size: 1.2rem; block-size: 1.2rem; margin-block-start: .15rem; accent-color: var(--accent); }
-    .level strong { display: block; font-weight: 600; }
+    .level input { margin-block-start: .15rem; }
+    .level strong { display: block; }
     .earn { display: grid; gap: .25rem; font-size: var(--note); color: var(--muted); }
     .earn select { color: var(--text); justify-self: start; }
-    .kinds { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; font-size: var(--note); }
+    .kinds { display: grid; gap: .5rem; font-size: var(--note); }
     .kinds :is(strong, span) { display: block; }
-    .kinds strong { font-weight: 600; }
     .check { display: flex; gap: .5rem; align-items: center; font-size: var(--note); }
-    .check input[type=checkbox] { inline-size: 1.1rem; block-size: 1.1rem; accent-color: var(--accent); }
     .days { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
     .time { inline-size: 8rem; }
     .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }

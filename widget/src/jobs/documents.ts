@@ -74,7 +74,7 @@ export class JobDocuments extends AgentElement {
     });
   }
 
-  async #open(id: string | null) {
+  async open(id: string | null) {
     const before = this.opened;
     Object.assign(this, { opened: id, document: null, edited: null, changes: null, problem: "" });
     await this.refresh();
@@ -105,7 +105,7 @@ export class JobDocuments extends AgentElement {
     if (!wish) return;
     await this.attempt(strings.matches.couldNotStart, async () => {
       const { id } = await this.backend.json<DocumentView>("POST", `/api/jobs/${encodeURIComponent(job)}/documents`, { body: { kind, wish } });
-      await this.#open(id);
+      await this.open(id);
     });
   };
 
@@ -152,13 +152,15 @@ export class JobDocuments extends AgentElement {
 
   override render(): TemplateResult {
     return html`<p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
-      ${this.opened ? html`<div><button type="button" class="quiet" @click=${() => this.#open(null)}>${strings.documents.all}</button></div>${this.document ? this.#document(this.document) : nothing}` : this.#list()}`;
+      ${this.opened ? html`<div><button type="button" class="quiet" @click=${() => this.open(null)}>${strings.documents.all}</button></div>${this.document ? this.#document(this.document) : nothing}` : this.#list()}`;
   }
 
   #list() {
-    return html`<ul aria-label=${strings.documents.list}>${this.items?.map(({ id, kind, job, version, status, label, created_at: at }) => html`<li class="row moved">
-        <span>${job} <span class="soft">${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)} · ${status === "ready" ? dayWords(at) : label}</span></span>
-        <button type="button" class="quiet" data-document=${id} aria-label=${strings.shared.labeled(strings.shared.open, strings.jobs.versionOf(strings.jobs.documentKinds[kind], version))} @click=${() => this.#open(id)}>${strings.shared.open}</button></li>`)}</ul>
+    const resume = () => this.dispatchEvent(new CustomEvent("part", { detail: { part: "resumes", id: null } }));
+    return html`<div class="head"><p class="soft">${strings.documents.about}</p><button type="button" class="quiet end" @click=${resume}>${strings.jobs.titles.resumes}</button></div>
+      <ul aria-label=${strings.documents.list}>${this.items?.map(({ id, kind, job, version, status, label, created_at: at }) => html`<li class="row moved">
+        <span><strong>${job}</strong> <span class="soft">${strings.jobs.versionOf(strings.jobs.documentKinds[kind], version)} · ${status === "ready" ? dayWords(at) : label}</span></span>
+        <button type="button" class="quiet" data-document=${id} aria-label=${strings.shared.labeled(strings.shared.open, strings.jobs.versionOf(strings.jobs.documentKinds[kind], version))} @click=${() => this.open(id)}>${strings.shared.open}</button></li>`)}</ul>
       ${this.items && !this.items.length ? html`<p class="empty">${strings.documents.empty}</p>` : nothing}`;
   }
 
@@ -175,11 +177,11 @@ export class JobDocuments extends AgentElement {
           <label>${strings.documents.head.name} <input class="field" autocomplete="name" maxlength="100" .value=${document.head.name ?? ""} @change=${({ target }: Event) => this.#choose({ document_name: (target as HTMLInputElement).value })}></label>
           ${HEAD.filter((field) => document.head[field]).map((field) => html`<label title=${document.head[field]!}>
           <input type="checkbox" .checked=${chosen.includes(field)} @change=${({ target }: Event) => this.#choose({ document_head: HEAD.filter((each) => (each === field ? (target as HTMLInputElement).checked : chosen.includes(each))) })}> ${strings.documents.head[field]}</label>`)}</fieldset>
-        <div class="tools" role="group" aria-label=${strings.documents.download}>${Object.entries(strings.documents.formats).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
-        ${this.edited ? this.#editor(this.edited) : html`${document.parts.length ? html`<div class="tools"><button type="button" class="quiet" @click=${() => (this.edited = document.parts)}>${strings.documents.edit}</button>
-          ${document.can_undo ? html`<button type="button" class="quiet" @click=${() => this.#save(null)}>${strings.documents.undo}</button>` : nothing}</div>` : nothing}${this.#page}`}
+        <div class="tools"><div class="tools" role="group" aria-label=${strings.documents.download}>${Object.entries(strings.documents.formats).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
+          ${this.edited || !document.parts.length ? nothing : html`<button type="button" class="quiet end" @click=${() => (this.edited = document.parts)}>${strings.documents.edit}</button>${document.can_undo ? html`<button type="button" class="quiet" @click=${() => this.#save(null)}>${strings.documents.undo}</button>` : nothing}`}</div>
+        ${this.edited ? this.#editor(this.edited) : this.#page}
         ${this.changes ? html`<details class="row" open><summary>${strings.documents.changedSince(version - 1)}</summary>${this.changes.length ? html`<ul>${this.changes.map((each) => html`<li>${each}</li>`)}</ul>` : html`<p>${strings.documents.unchanged}</p>`}</details>` : nothing}
-        <form class="tools" @submit=${this.#rewrite}><input class="field" name="wish" maxlength="500" aria-label=${strings.approval.whatShouldDiffer} placeholder=${strings.approval.whatToChange}><button class="quiet">${strings.approval.askForChanges}</button></form>
+        <form class="tools" @submit=${this.#rewrite}><input class="field" name="wish" maxlength="500" aria-label=${strings.approval.whatShouldDiffer} placeholder=${strings.approval.whatShouldDiffer}><button class="quiet">${strings.approval.askForChanges}</button></form>
         <details class="row" ?open=${sentences.some(({ marks }) => marks?.length)}><summary>${strings.documents.whereFrom}</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>
         ${coverage ? html`<section aria-labelledby="coverage"><h4 id="coverage">${strings.documents.coverage}</h4><ul>${coverage.map(coverageRow)}</ul></section>` : html`<p class="soft">${strings.documents.notCompared}</p>`}
         ${leftOut.length ? html`<details class="row"><summary>${strings.documents.leftOut(leftOut.length)}</summary><ul>${leftOut.map(({ text, why }) => html`<li><p>${text}</p>${why.map((each) => html`<p class="soft">${each}</p>`)}</li>`)}</ul></details>` : nothing}`}`;

@@ -2,7 +2,6 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 
-import { icon } from "../dom.ts";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { strings } from "../strings.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
@@ -32,12 +31,13 @@ const pathOf = (id: string) => `/api/jobs/${encodeURIComponent(id)}`;
 
 export class JobMatches extends AgentElement {
   static override properties = {
-    ...AgentElement.properties, canApply: { type: Boolean, attribute: "can-apply" },
-    shown: { state: true }, list: { state: true }, moved: { state: true }, adverts: { state: true }, applications: { state: true }, form: { state: true }, said: { state: true }, fit: { state: true }, sort: { state: true },
+    ...AgentElement.properties, canApply: { attribute: false },
+    shown: { state: true }, list: { state: true }, moved: { state: true }, adverts: { state: true }, applications: { state: true }, form: { state: true }, more: { state: true }, said: { state: true }, fit: { state: true }, sort: { state: true },
   };
   static override styles = [BASE_STYLES, JOB_STYLES];
 
-  declare canApply: boolean;
+  /** Null until it is known; no job is read before, as its buttons would move. */
+  declare canApply: boolean | null;
   declare shown: MatchStatus;
   declare list: JobList | null;
   declare moved: Map<string, Move>;
@@ -47,6 +47,8 @@ export class JobMatches extends AgentElement {
   declare applications: Map<string, Application> | null;
   /** Id of the job that is being applied for. */
   declare form: string | null;
+  /** Id of the job whose other actions are shown. */
+  declare more: string | null;
   /** The result of the last request in a sentence, by job. */
   declare said: Map<string, string>;
   /** The fit to show; empty for any. */
@@ -57,7 +59,7 @@ export class JobMatches extends AgentElement {
 
   constructor() {
     super();
-    Object.assign(this, { canApply: false, shown: "new", list: null, moved: new Map(), adverts: new Map(), applications: null, form: null, said: new Map(), fit: "", sort: "found" });
+    Object.assign(this, { canApply: null, shown: "new", list: null, moved: new Map(), adverts: new Map(), applications: null, form: null, more: null, said: new Map(), fit: "", sort: "found" });
   }
 
   override disconnectedCallback() {
@@ -66,6 +68,7 @@ export class JobMatches extends AgentElement {
   }
 
   override async refresh() {
+    if (this.canApply === null) return;
     clearTimeout(this.#timer);
     const reading = ++this.#reading;
     await this.load(strings.jobs.couldNotLoad, async () => {
@@ -91,7 +94,7 @@ export class JobMatches extends AgentElement {
   }
 
   #show(status: MatchStatus) {
-    Object.assign(this, { shown: status, list: null, moved: new Map(), form: null, said: new Map() });
+    Object.assign(this, { shown: status, list: null, moved: new Map(), form: null, more: null, said: new Map() });
     this.refresh();
   }
 
@@ -163,11 +166,11 @@ export class JobMatches extends AgentElement {
     const { list } = this;
     return html`
       <div class="head"><div class="tools" role="group" aria-label=${strings.matches.which}>${LISTS.map((status) => html`<button type="button" class="quiet" aria-pressed=${this.shown === status} @click=${() => this.#show(status)}>${strings.matches.lists[status].label}</button>`)}</div>
-        <button type="button" class="quiet end" ?disabled=${list?.is_searching} @click=${this.#search}>${list?.is_searching ? strings.matches.searching : strings.matches.search}</button></div>
+        <button type="button" class="${list && !list.has_wishes ? "main-button" : "quiet"} end" @click=${() => this.#go("wishes")}>${list && !list.has_wishes ? strings.matches.tellUs : strings.matches.changeWishes}</button>
+        <button type="button" class="quiet" ?disabled=${list?.is_searching} @click=${this.#search}>${list?.is_searching ? strings.matches.searching : strings.matches.search}</button></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       ${list ? html`
-        ${list.missing.map((each) => html`<p class="soft">${each}</p>`)}
-        ${list.searched_at ? html`<p class="soft">${strings.matches.lastSearched(pointInTime(list.searched_at))}</p>` : nothing}
+        <p class="soft">${[list.searched_at ? strings.matches.lastSearched(pointInTime(list.searched_at)) : "", ...list.missing].filter(Boolean).join(" ")}</p>
         ${list.items.length > 1 ? this.#choices() : nothing}
         <ul aria-label=${strings.matches.label}>${this.#chosen(list.items).map((job) => this.#row(job))}</ul>
         ${!list.items.length ? this.#empty(list) : this.#chosen(list.items).length ? nothing : html`<p class="empty">${strings.matches.noneFits}</p>`}` : nothing}`;
@@ -186,7 +189,7 @@ export class JobMatches extends AgentElement {
 
   #empty({ has_wishes, searched_at }: JobList) {
     if (this.shown !== "new") return html`<p class="empty">${strings.matches.lists[this.shown].empty}</p>`;
-    return html`<p class="empty">${has_wishes && searched_at ? strings.matches.foundNothing : strings.matches.lists.new.empty} <button type="button" class="link" @click=${() => this.#go("wishes")}>${has_wishes ? strings.matches.changeWishes : strings.matches.tellUs}</button></p>`;
+    return html`<p class="empty">${has_wishes && searched_at ? strings.matches.foundNothing : strings.matches.lists.new.empty}</p>`;
   }
 
   #row(job: JobMatch) {
@@ -199,29 +202,31 @@ export class JobMatches extends AgentElement {
     const way = job.remote_within?.length ? strings.matches.remoteWithin(job.remote_within.join(", ")) : strings.matches.ways[job.way ?? (isRemote ? "remote" : "on_site")];
     const facts = [company, place, way, pay ? payWords(pay) : "", posted ? strings.matches.posted(dayWords(posted)) : ""];
     return html`<li class="row job" data-job=${job.id} aria-label=${title}>
-      <div><h3 tabindex="-1">${title}</h3><p class="soft">${facts.filter(Boolean).join(" · ")}</p></div>
-      ${job.fit ? html`<p class="badge fit">${strings.matches.fit[job.fit]}</p>` : nothing}
-      ${isClosed ? html`<p class="badge">${strings.matches.closed}</p>` : nothing}
+      <div><div class="head"><h3 tabindex="-1">${title}</h3>${job.fit ? html`<p class="badge fit">${strings.matches.fit[job.fit]}</p>` : nothing}${isClosed ? html`<p class="badge">${strings.matches.closed}</p>` : nothing}</div>
+        <p class="soft">${facts.filter(Boolean).join(" · ")}</p><p class="soft">${attribution} ${outside(url, strings.matches.original)}</p></div>
       ${(job.warnings ?? []).map(({ text, quote }) => html`<div class="reasons warning"><p><strong>${strings.matches.warning}:</strong> ${text}</p><blockquote>${strings.shared.quoted(quote)}<cite>${strings.jobs.posting}</cite></blockquote></div>`)}
       ${this.#reasons(strings.matches.fits, "for", job.reasons_for)}${this.#reasons(strings.matches.drawbacks, "against", job.reasons_against)}
       <details class="advert" @toggle=${(event: Event) => (event.target as HTMLDetailsElement).open && this.#read(job)}><summary>${strings.jobs.posting}</summary>
         <p class="text">${this.adverts.get(job.id) ?? strings.shared.loading}</p></details>
-      <p class="soft">${outside(url, strings.matches.original)} ${attribution}</p>
-      ${isClosed ? nothing : html`<div class="tools">
-        ${this.#action(strings.matches.writeResume, job, () => this.#write(job, "resume"))}${this.#action(strings.matches.writeLetter, job, () => this.#write(job, "cover_letter"))}
-        ${this.canApply ? this.#applyTools(job) : nothing}
-        ${job.application_id ? html`<button type="button" class="quiet" @click=${() => this.#go("applications", job.application_id)}>${strings.matches.yourApplication}</button>` : nothing}
-      </div>`}
-      <div class="tools minor">
-        ${job.status === "saved" ? nothing : this.#action(strings.shared.save, job, () => this.#move(job, "saved"))}
-        ${job.status === "hidden" ? nothing : this.#action(strings.matches.hide, job, () => this.#move(job, "hidden"))}
-        ${job.status === "new" ? nothing : this.#action(strings.matches.backToNew, job, () => this.#move(job, "new"))}
-        ${this.#verdict(job, "up", strings.matches.more)}${this.#verdict(job, "down", strings.matches.less)}
-        <button type="button" class="quiet" aria-pressed=${job.verdict === "not_this_kind"} @click=${() => this.#judge(job, "not_this_kind")}>${strings.matches.notThisKind}</button>
+      <div class="tools">
+        ${!isClosed && this.canApply ? this.#applyTools(job) : nothing}
+        ${isClosed ? nothing : this.#action(strings.matches.writeResume, job, () => this.#write(job, "resume"))}
+        ${job.status === "new" ? this.#action(strings.shared.save, job, () => this.#move(job, "saved")) : this.#action(strings.matches.backToNew, job, () => this.#move(job, "new"))}
+        <button type="button" class="quiet" aria-label=${strings.shared.labeled(strings.matches.others, title)} aria-expanded=${this.more === job.id} @click=${() => (this.more = this.more === job.id ? null : job.id)}>${strings.matches.others}</button>
       </div>
+      ${this.more === job.id ? this.#others(job, isClosed) : nothing}
       ${this.form === job.id ? html`<qwestly-jobs-apply endpoint=${this.endpoint} token-url=${this.tokenUrl ?? nothing} .getToken=${this.getToken} job-id=${job.id} job-title=${title} @closed=${(event: CustomEvent) => this.#applied(job, event)}></qwestly-jobs-apply>` : nothing}
       <p class="soft" role="status" ?hidden=${!this.said.has(job.id)}>${this.said.get(job.id)}</p>
     </li>`;
+  }
+
+  #others(job: JobMatch, isClosed: boolean) {
+    return html`<div class="tools" role="group" aria-label=${strings.matches.others}>
+      ${isClosed ? nothing : this.#action(strings.matches.writeLetter, job, () => this.#write(job, "cover_letter"))}
+      ${job.application_id ? this.#action(strings.matches.yourApplication, job, () => this.#go("applications", job.application_id)) : nothing}
+      ${job.status === "hidden" ? this.#action(strings.shared.save, job, () => this.#move(job, "saved")) : this.#action(strings.matches.hide, job, () => this.#move(job, "hidden"))}
+      ${this.#verdict(job, "up", strings.matches.more)}${this.#verdict(job, "down", strings.matches.less)}${this.#verdict(job, "not_this_kind", strings.matches.notThisKind)}
+    </div>`;
   }
 
   #applyTools({ id, title, application_id: known }: JobMatch) {
@@ -232,8 +237,8 @@ export class JobMatches extends AgentElement {
   #action = (label: string, { title }: JobMatch, click: () => void) =>
     html`<button type="button" class="quiet" aria-label=${strings.shared.labeled(label, title)} @click=${click}>${label}</button>`;
 
-  #verdict(job: JobMatch, verdict: "up" | "down", label: string) {
-    return html`<button type="button" class="quiet thumb" aria-label=${label} title=${label} aria-pressed=${job.verdict === verdict} @click=${() => this.#judge(job, verdict)}>${icon(verdict)}</button>`;
+  #verdict(job: JobMatch, verdict: Verdict, label: string) {
+    return html`<button type="button" class="quiet" aria-pressed=${job.verdict === verdict} @click=${() => this.#judge(job, verdict)}>${label}</button>`;
   }
 
   #reasons(heading: string, kind: "for" | "against", reasons: Reason[]) {

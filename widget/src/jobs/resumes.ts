@@ -100,7 +100,7 @@ export class JobResumes extends AgentElement {
           ${detail.left_out.length ? html`<details><summary>${strings.resumes.leftOut(detail.left_out.length)}</summary><ul>${detail.left_out.map(({ path, why }) => html`<li><span>${nameOf(path)}</span> <span class="soft">${why}</span></li>`)}</ul></details>` : nothing}
           ${detail.unread.length ? html`<details><summary>${strings.resumes.nothingIn(detail.unread.length)}</summary><ul>${detail.unread.map((line) => html`<li class="soft">${line}</li>`)}</ul></details>` : nothing}
         </section>
-        <section aria-label=${strings.resumes.yours}><h3>${strings.resumes.yours}</h3><p class="soft">${strings.resumes.contactRemoved}</p><div class="paper text">${this.#text(detail.text, found)}</div></section>
+        <section aria-label=${strings.resumes.yours}><h3>${strings.resumes.yours}</h3><p class="soft">${strings.resumes.contactRemoved}</p><div class="row text">${this.#text(detail.text, found)}</div></section>
       </div>`;
   }
 

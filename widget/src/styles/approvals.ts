@@ -6,45 +6,43 @@ export const APPROVAL_STYLES = new CSSStyleSheet();
 APPROVAL_STYLES.replaceSync(`
 .asides { display: grid; gap: .75rem; min-inline-size: 0; }
 .asides:empty { display: none; }
-.card { position: relative; /* of the hidden words in it, which else make the page longer */ display: grid; gap: .75rem; min-inline-size: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); overflow-wrap: anywhere; scroll-margin-block: 1rem; }
+.card { position: relative; /* of the hidden words in it, which else make the page longer */ display: grid; gap: .75rem; min-inline-size: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); scroll-margin-block: 1rem; }
 .question { display: grid; gap: .75rem; border-radius: .3rem; }
 .card > *, .question > *, .card details > * { min-inline-size: 0; margin: 0; }
-.card h3 { font-size: var(--lead); line-height: 1.3; font-weight: 650; }
-.card h4 { margin: 0; font-size: var(--note); font-weight: 650; }
-.card .effect, .card .time { color: var(--muted); font-size: var(--note); }
+.folded h3 { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
+.effect, .time, .rationale, .said-why { color: var(--muted); font-size: var(--note); }
 .card .effect { margin-block-end: -.6rem; }
-.card summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .3rem; color: var(--muted); font-size: var(--note); cursor: pointer; }
+.card summary { padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .3rem; color: var(--muted); font-size: var(--note); }
 .card summary:hover { color: var(--text); }
 .card details[data-pending=true] > summary { display: none; }
 .log .card[data-asks], .sheet .card { display: flex; flex-direction: column; max-block-size: max(24rem, 100cqb - 2rem); }
-.card > .quiet-button { justify-self: start; align-self: start; }
+.card > .quiet { justify-self: start; align-self: start; }
 .card > .review { display: none; }
 .card[data-asks] > * { flex: none; }
 :is(.log, .sheet) .card[data-asks] > .question { flex-shrink: 1; min-block-size: 0; margin-inline: -.4rem; padding-inline: .4rem; overflow: hidden auto; }
 :is(.log, .sheet) .card[data-asks] > .answering:has(> .edits:not([hidden])) { display: flex; flex-direction: column; flex-shrink: 1; min-block-size: 8rem; }
 :is(.log, .sheet) .card[data-asks] .edits { min-block-size: 0; overflow-y: auto; }
 .asked { display: grid; gap: .75rem; }
-.asked ul { margin: 0; padding-inline-start: 1.2rem; }
+.asked ul { list-style: disc; margin: 0; padding-inline-start: 1.2rem; }
 .asked ul ul { color: var(--muted); font-size: var(--note); }
 .asked li::marker { color: var(--muted); }
 .asked li + li { margin-block-start: .3rem; }
 .asked p, .asked li, .asked dd { white-space: pre-line; }
 .asked .difference { list-style: none; padding: .5rem .8rem; border-inline-start: 3px solid var(--accent); background: var(--raised); border-radius: .3rem; }
-.rationale { color: var(--muted); font-size: var(--note); }
 .card dl { display: grid; gap: .5rem; margin: 0; }
 .change { display: grid; gap: .25rem; }
-.change dt { font-size: var(--note); font-weight: 600; color: var(--muted); }
-.change dd { margin: 0; padding: .3rem .7rem; border-radius: .3rem; background: var(--background); border: 1px solid var(--line); }
+.change dt, .edits label > span { font-size: var(--note); font-weight: 600; color: var(--muted); }
+.change dd { margin: 0; padding: .3rem .7rem; border-inline-start: 3px solid var(--line); }
 .change .before { color: var(--muted); }
-.change .after { border-inline-start: 3px solid var(--accent); }
+.change .after { border-color: var(--accent); }
 .change ins { text-decoration: none; }
 .change .from { padding: 0; border: 0; background: none; }
 .change mark.gone { background: color-mix(in srgb, var(--danger) 18%, transparent); }
-.career { display: grid; gap: 1rem; padding: 1.1rem 1.2rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); }
+.career { display: grid; gap: 1rem; padding: 1.1rem 1.2rem; border: 1px solid var(--line); border-radius: .9rem; }
 .career header { padding-block-end: .8rem; border-block-end: 1px solid var(--line); }
-.career .person { font-size: var(--heading); font-weight: 700; line-height: 1.25; letter-spacing: -.01em; }
-.career .headline { font-size: var(--lead); font-weight: 550; line-height: 1.35; }
-.career .person + .headline { margin-block-start: .2rem; color: var(--muted); }
+.career .person { font-size: var(--heading); font-weight: 700; line-height: 1.25; }
+.career .headline { font-size: var(--lead); }
+.career .person + .headline { color: var(--muted); }
 .card .career h4 { font-size: var(--small); font-weight: 700; letter-spacing: .06em; text-transform: uppercase; color: var(--accent); }
 .asked .career ul { list-style: none; padding: 0; color: inherit; font-size: inherit; }
 .career :is(.experience, .education) { border-inline-start: 2px solid var(--line); margin-inline-start: .3rem; }
@@ -55,54 +53,44 @@ APPROVAL_STYLES.replaceSync(`
 .career :is(.skills, .preferences) > li { margin: 0; padding: .2rem .7rem; border-radius: 1rem; background: var(--raised); }
 .asked .career .details { list-style: disc; margin-block: .25rem .75rem; padding-inline-start: 1.1rem; font-weight: 400; }
 .career .experience > li:has(> .details) { font-weight: 600; }
-.career strong { font-weight: 650; }
 .evidence-mark { min-inline-size: 1.5rem; padding: 0 .35rem; border-radius: .6rem; background: var(--raised); color: var(--accent); font-size: var(--small); font-weight: 700; line-height: 1.5rem; vertical-align: .1em; }
 .skills .evidence-mark, .preferences .evidence-mark { background: var(--background); }
 .evidence-mark[aria-expanded=true], .evidence-mark:hover { background: var(--accent); color: var(--on-accent); }
 .asked .career .evidence { display: grid; gap: .25rem; margin-block: .4rem; padding: .6rem .8rem; border-radius: .6rem; background: var(--surface); font-size: var(--note); }
-.evidence cite { color: var(--muted); font-style: normal; }
-.evidence cite::before { content: "— "; }
 .section { display: grid; gap: .25rem; }
-.asked .memories { list-style: none; display: grid; gap: .5rem; padding: 0; }
-.asked .memories li { margin: 0; padding: .45rem .7rem; border: 1px solid var(--line); border-radius: .3rem; background: var(--background); }
+.asked .memories { list-style: none; padding: 0; }
 .memories del { text-decoration: line-through 1px color-mix(in srgb, var(--danger) 60%, transparent); }
 .memories .type { color: var(--muted); font-size: var(--small); }
-mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: inherit; }
-.marked, .career u { padding: 0; border: 0; background: none; color: inherit; font: inherit; text-align: inherit; text-decoration: underline wavy var(--warning, #b97f12) 1.5px; text-underline-offset: .2em; cursor: pointer; }
 .evidence .why { color: var(--text); font-weight: 600; }
-.confirmed { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: var(--small); white-space: nowrap; }
-.folded > summary { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; padding: .5rem .25rem; cursor: pointer; overflow-wrap: anywhere; }
+.folded > summary { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; inline-size: 100%; padding: .5rem .25rem; }
 .folded > summary::before { content: "▸"; color: var(--accent); }
 .folded[open] > summary::before { content: "▾"; }
 .folded[open] > summary > :is(.rest, .values) { display: none; }
-.folded > summary .rest, .folded > summary .values { color: var(--muted); font-size: var(--note); }
-.folded > summary .values:empty { display: none; }
+.folded > summary > :is(.rest, .values) { color: var(--muted); font-size: var(--note); }
+.values:empty { display: none; }
 .answering { display: grid; gap: .5rem; }
 .answering .box { padding: .1rem .9rem; border-radius: 1.1rem; }
 .answering .box textarea { margin-block: .3rem; font-size: var(--note); }
 .answering .choices { justify-content: flex-start; flex-wrap: wrap; margin: 0; }
 .log .answering .choices { padding-inline-end: 3rem; /* where the button "Jump to the latest message" is */ }
-.answering .quiet-button { border-color: var(--edge); min-block-size: 2.25rem; }
-.answering .quiet-button:disabled { opacity: .55; }
+.answering button { min-block-size: 2.25rem; }
+.answering .quiet { border-color: var(--edge); }
 .options { display: grid; gap: .5rem; }
 .options label { display: flex; gap: .5rem; align-items: start; overflow-wrap: anywhere; }
-.options input { flex: none; inline-size: 1.2rem; block-size: 1.2rem; margin: .1em 0 0; accent-color: var(--accent); }
+.options input { margin-block-start: .1em; }
 .edits { display: grid; gap: .5rem; }
-.edits label { display: grid; gap: .25rem; font-size: var(--note); font-weight: 600; color: var(--muted); }
+.edits label { display: grid; gap: .25rem; }
 .edits .several { display: grid; gap: .25rem; margin-block-end: .6rem; }
 .edits .several label { display: flex; justify-content: space-between; align-items: center; }
 .edits label > span::first-letter { text-transform: uppercase; }
-.edits textarea, .edits input:not([type=checkbox]) { inline-size: 100%; margin: 0; padding: .45rem .8rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); color: var(--text); font: inherit; font-size: 1rem; font-weight: 400; }
-.edits :is(textarea, input):focus-visible { outline: 2px solid var(--accent); outline-offset: -1px; }
-.edits input[type=checkbox] { justify-self: start; inline-size: 1.2rem; block-size: 1.2rem; accent-color: var(--accent); }
+.edits textarea { resize: none; }
 .outcome, .draft, .paused { display: flex; align-items: center; gap: .5rem; }
 .outcome { font-weight: 600; font-size: var(--note); border-radius: .3rem; }
-.outcome .icon-check, .draft .icon-check { color: var(--accent); }
-.outcome .icon-alert, .draft .icon-alert { color: var(--danger); }
-.card > a { justify-self: start; color: var(--accent); font-size: var(--note); text-underline-offset: .2em; }
-.said-why { color: var(--muted); font-size: var(--note); white-space: pre-line; }
-.draft { color: var(--muted); font-size: var(--note); overflow-wrap: anywhere; }
-.draft { flex-wrap: wrap; }
+.icon-check { color: var(--accent); }
+.icon-alert { color: var(--danger); }
+.card > a { justify-self: start; font-size: var(--note); }
+.said-why { white-space: pre-line; }
+.draft { flex-wrap: wrap; color: var(--muted); font-size: var(--note); }
 .stages { flex-basis: 100%; display: flex; gap: .25rem; margin: 0; padding: 0; list-style: none; font-size: var(--small); }
 .stages li { flex: 1; padding-block-start: .35rem; border-block-start: 3px solid var(--line); }
 .stages li:is(.past, [aria-current]) { border-color: var(--accent); }
@@ -127,22 +115,20 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .sheet .cards { display: flex; flex-direction: column; padding: .6rem 0 0; overflow: hidden; }
 .sheet .card { min-block-size: 0; max-block-size: none; border: 0; border-radius: 0; background: none; }
 .queue .cards:empty { display: none; }
-.queue p { color: inherit; }
-.queue :is(.effect, .time, .rationale, .said-why, .list-note, .problem:not(.failed)) { color: var(--muted); }
-.queue .problem.failed { color: var(--danger); }
 @media (pointer: coarse) {
   .evidence-mark { min-inline-size: 1.75rem; line-height: 1.75rem; border-radius: .9rem; }
-  :is(.answering, .card) > .quiet-button, .choices .quiet-button { min-block-size: 44px; min-inline-size: 44px; }
+  .answering button { min-block-size: 44px; }
   .answering .box textarea { margin-block: .6rem; font-size: 1rem; /* Safari zooms in on less */ }
   .card summary { padding-block: .6rem; }
 }
 @container (max-width: ${PHONE_PX}px) {
+  .answering .choices > .main-button { flex: 1 0 100%; }
   .log .card[data-asks] :is(details, .time, .answering, .problem) { display: none; }
   .log .card[data-asks] > .review { display: block; }
 }
-@container (max-width: 759.98px) {
+@container (max-width: 899.98px) {
   .brake .label { display: none; }
-  .waiting .label { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
+  .waiting .label { position: absolute; clip-path: inset(50%); }
   .brake, .waiting { justify-content: center; padding: 0 .3rem; }
   .card { padding: .85rem .9rem; }
 }
