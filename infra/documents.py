@@ -39,6 +39,7 @@ DOCUMENTS = (
 )
 ACCEPTED_CONNECTIONS = {"M10": 1_500, "M30": 3_000, "M40": 6_000}
 """Connections that each member of a cluster accepts, by the cluster's size, as of November 2026."""
+LLMS = ROOT / "docs/llms.txt"
 SIGNATURES = ROOT / "tests/unit/approvals/signatures.json"
 """The digests of each action's arguments, the earlier ones with the day on which they were replaced."""
 PART = re.compile(r"((?:<!--|#) (\w+): made by make docs(?: -->)?\n).*?( *(?:<!--|#) end of \2\b)", re.DOTALL)
@@ -184,6 +185,32 @@ def with_parts(text: str) -> str:
     return PART.sub(lambda part: "".join((part[1], *(f"{line}\n" for line in PARTS[part[2]]()), part[3])), text)
 
 
+def llms_text() -> str:
+    """Return docs/integrate.md as a coding agent reads it (https://llmstxt.org): alone, with a list of the other
+    pages."""
+    page = (ROOT / "docs/integrate.md").read_text(encoding="utf-8")
+    title, _, text = page.partition("\n")
+    text = text.strip().replace(" For coding agents the page is [llms.txt](llms.txt).", "")
+    return f"{title}\n\n{SUMMARY}\n\n{text}\n\n## Optional\n\n{''.join(map(_listed, sorted(ROOT.glob('docs/*.md'))))}"
+
+
+SUMMARY = """\
+> Build a page on Qwestly's agent from this file alone: follow "In ten minutes" in order, copy its files unchanged, and
+> type-check before you run. Each block of code is a whole file, named in its first line, and is run by a test. Types of
+> all routes are in `node_modules/@qwestly/agent-client/dist/schema.d.ts`; a running agent serves them as
+> `/api/openapi.json`. Never put the shared secret into a browser."""
+
+
+def _listed(document: Path) -> str:
+    """Return a link with the first sentence of the page; none for the page itself."""
+    title, _, text = document.read_text(encoding="utf-8").partition("\n")
+    if document.name == "integrate.md":
+        return ""
+    first = re.split(r"(?<=[.:])\s", " ".join(text.split()), maxsplit=1)[0].rstrip(":")
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", first)
+    return f"- [{title.lstrip('# ')}]({document.name}): {plain}\n"
+
+
 def with_new_actions(signatures: str) -> str:
     """Return the listed signatures, with the present one of each action that is not listed yet."""
     listed = json.loads(signatures)
@@ -192,6 +219,7 @@ def with_new_actions(signatures: str) -> str:
 
 
 if __name__ == "__main__":
+    LLMS.write_text(llms_text(), encoding="utf-8")
     SIGNATURES.write_text(with_new_actions(SIGNATURES.read_text(encoding="utf-8")), encoding="utf-8")
     for document in DOCUMENTS:
         document.write_text(with_parts(document.read_text(encoding="utf-8")), encoding="utf-8")

@@ -28,7 +28,7 @@ TESTS: dict[str, str] = {
     "src/qwestly_agent/chat/": (
         "unit/chat functions/test_chat functions/test_conversation functions/test_end_of "
         "functions/test_faults functions/test_limits functions/test_lost_connections "
-        "functions/test_prompt_prefix functions/test_replacing functions/test_resume_stream "
+        "functions/test_load_thread functions/test_prompt_prefix functions/test_replacing functions/test_resume_stream "
         "functions/test_round_trips functions/test_slow_reader functions/test_sources functions/test_two_urls "
         "functions/test_updates statemachines/test_starting e2e/test_a"
     ),
@@ -57,7 +57,7 @@ TESTS: dict[str, str] = {
     ),
     "src/qwestly_agent/rollout/": "unit/rollout functions/test_rollout",
     "benchmarks/": "",
-    "clients/": "e2e/test_typescript e2e/test_nextjs",
+    "clients/": "e2e/test_typescript e2e/test_nextjs e2e/test_integrate",
     "docs/": "",
     "evals/": "evals",
     "examples/": "e2e/test_nextjs e2e/test_typescript infra/test_candidate_api functions/test_designs",

@@ -17,7 +17,7 @@ from botocore.session import Session
 from functions.chat.app import create_app
 from infra.doctor.quotas import reserved_by
 from infra.documents import DOCUMENTS as MADE
-from infra.documents import PART, PARTS, settings, with_parts
+from infra.documents import LLMS, PART, PARTS, llms_text, settings, with_parts
 from infra.local.environment import API, FUNCTION, MACHINE, Template, _Loader
 from infra.local.front import TURNS
 from infra.mongo.roles import AGENT
@@ -214,6 +214,10 @@ def test_what_the_code_declares_stands_in_the_documents_as_make_docs_writes_it()
     texts = {path: path.read_text(encoding="utf-8") for path in MADE}
     assert sorted(part[2] for text in texts.values() for part in PART.finditer(text)) == sorted(PARTS)
     assert {path.name for path, text in texts.items() if with_parts(text) != text} == set()
+
+
+def test_coding_agents_get_the_page_of_integration_as_make_docs_writes_it() -> None:
+    assert LLMS.read_text(encoding="utf-8") == llms_text()
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.name)

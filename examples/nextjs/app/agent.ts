@@ -1,5 +1,5 @@
 "use client";
-import { type AgentClient, type Schemas, createAgentClient } from "@qwestly/agent-client";
+import { type AgentClient, type Schemas, createAgentClient, decide as sendDecision } from "@qwestly/agent-client";
 import { type AgentUIMessage, lastAnswer } from "@qwestly/agent-client/ai";
 import { DefaultChatTransport } from "ai";
 import { createContext, useContext } from "react";
@@ -41,10 +41,7 @@ export function useAgent(): Agent {
 
 /** Answers an approval outside of a chat; the record as it is then. */
 export async function decide(client: AgentClient, approval: Approval, answer: Answer): Promise<Approval> {
-  const { data, error } = await client.POST("/api/approvals/{approval_id}/decision", {
-    params: { path: { approval_id: approval.approval_id } },
-    body: { args_digest: approval.args_digest, ...answer },
-  });
+  const { data, error } = await sendDecision(client, approval, answer);
   if (error) throw new Error(error.error.message);
   return data;
 }

@@ -1,11 +1,11 @@
 "use client";
 import { type AgentUIMessage, savedMessages } from "@qwestly/agent-client/ai";
+import { useUpdates } from "@qwestly/agent-client/react";
 import { useEffect, useMemo, useState } from "react";
-import { AgentContext, agentAt } from "./agent";
+import { AgentContext, agentAt, useAgent } from "./agent";
 import { Chat } from "./chat";
 import { Memories } from "./memories";
 import { Queue } from "./queue";
-import { useUpdates } from "./use-updates";
 
 export function Workspace({ url, chat }: { url: string; chat: string }) {
   const agent = useMemo(() => agentAt(url), [url]);
@@ -22,8 +22,12 @@ function Panes({ chat, load }: { chat: string; load: () => Promise<AgentUIMessag
   // What this page did, and what happened besides; both only grow.
   const [acts, setActs] = useState(0);
   const [changes, setChanges] = useState(0);
-  const onAct = () => setActs((count) => count + 1);
-  useUpdates(acts, () => setChanges((count) => count + 1));
+  const { client } = useAgent();
+  const refresh = useUpdates(client, { onUpdates: () => setChanges((count) => count + 1) });
+  const onAct = () => {
+    setActs((count) => count + 1);
+    refresh();
+  };
   useEffect(() => {
     load().then(setSaved, (error: Error) => setProblem(error.message));
   }, [chat]);

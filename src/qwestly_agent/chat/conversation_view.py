@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import Annotated, Any, Literal
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from qwestly_agent.approvals.act import refresh_outcomes
+from qwestly_agent.approvals.ask import id_of_call
 from qwestly_agent.approvals.view import ApprovalView, approval_view, text_or_approval_titles
 from qwestly_agent.base.clock import Page, to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -24,6 +26,7 @@ from qwestly_agent.chat.outcomes import (
     remembered_view,
     reshown_approvals,
 )
+from qwestly_agent.chat.turn import Thread
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
@@ -45,6 +48,8 @@ from qwestly_agent.text.clean import one_line, safe_text, well_formed
 # Conversations in the API.
 
 
+MOST_LOADED = 100
+"""Maximum messages that an AG-UI client loads."""
 MOST_MADE = 200
 """Maximum approvals, and drafts, shown with a conversation."""
 
@@ -135,7 +140,61 @@ async def read(
     services: Services, user_id: str, token: str, conversation_id: str, limit: int, before: int | None, *, is_ui: bool
 ) -> ConversationView | UIConversation:
     """Return a page of a conversation, the newest messages before `before`, with the current state of what its answers
-    requested, started and stored."""
+    requested, started and stored. For `useChat`, which invents the id, an unknown one is a conversation without
+    messages. Raises `NotFound`."""
+    try:
+        found = await _read_page(services, user_id, token, conversation_id, limit, before)
+    except NotFound:
+        if not is_ui:
+            raise
+        new = {"id": conversation_id, "title": "", "design": services.settings.agent_design, "role": "chat"}
+        return UIConversation(**new, messages=[], next=None)
+    fields = summary_fields(found.conversation, services.clock())
+    if not is_ui:
+        return ConversationView(
+            **fields, messages=[_message_view(each, found.made) for each in found.page], next=found.earlier
+        )
+    from qwestly_agent.chat.encode_ai_sdk import ui_message_of
+
+    return UIConversation(
+        **fields, messages=[ui_message_of(each, found.made) for each in found.finished], next=found.earlier
+    )
+
+
+async def load_thread(services: Services, user_id: str, token: str, conversation_id: str) -> Thread:
+    """Return the newest messages and the approvals of a conversation; an unknown one is empty."""
+    try:
+        found = await _read_page(services, user_id, token, conversation_id, MOST_LOADED, None)
+    except NotFound:
+        return Thread()
+    by_id = {each.id: each for each in found.made.approvals if each.conversation_id == conversation_id}
+    calls = {
+        step.id: approval
+        for message in found.page
+        for step in message.steps
+        if (approval := by_id.get(id_of_call(conversation_id, message.run_id, step.id)))
+    }
+    waiting = [each for each in by_id.values() if each.status == "pending" and not found.made.is_paused]
+    asked = [each for each in calls.values() if each in waiting and each.answer == "ask"]
+    return Thread(found.finished, calls, asked, [each for each in waiting if each not in asked])
+
+
+@dataclass(frozen=True)
+class _ConversationPage:
+    conversation: Document
+    page: Sequence[Message]
+    made: AnswerItems
+    earlier: str | None
+
+    @property
+    def finished(self) -> list[Message]:
+        """The messages without the running answer, which a resumed stream repeats from its beginning."""
+        return [each for each in self.page if each.status != "running" and (each.role == "assistant" or each.content)]
+
+
+async def _read_page(
+    services: Services, user_id: str, token: str, conversation_id: str, limit: int, before: int | None
+) -> _ConversationPage:
     conversation = await services.conversations.get(user_id, conversation_id)
     said, approvals, drafts, is_paused = await asyncio.gather(
         services.messages.list_recent(user_id, conversation_id, limit + 1, before),
@@ -151,16 +210,9 @@ async def read(
         [*(each for each in approvals if not each.undoes), *await services.approvals.get_many(user_id, again)],
         token,
     )
-    made, now = AnswerItems(approvals, drafts, memories, is_paused), services.clock()
-    page, fields = _page(conversation, said, limit, before, now), summary_fields(conversation, now)
+    page = _page(conversation, said, limit, before, services.clock())
     earlier = str(said[-limit].seq) if len(said) > limit else None
-    if not is_ui:
-        return ConversationView(**fields, messages=[_message_view(each, made) for each in page], next=earlier)
-    from qwestly_agent.chat.encode_ai_sdk import ui_message_of
-
-    # The resumed stream repeats the running answer from its beginning.
-    shown = [each for each in page if each.status != "running" and (each.role == "assistant" or each.content)]
-    return UIConversation(**fields, messages=[ui_message_of(each, made) for each in shown], next=earlier)
+    return _ConversationPage(conversation, page, AnswerItems(approvals, drafts, memories, is_paused), earlier)
 
 
 def summary_fields(conversation: Document, now: float) -> dict[str, Any]:

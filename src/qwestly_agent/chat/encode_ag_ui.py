@@ -1,13 +1,15 @@
 """Encode an answer as AG-UI events. Other events are sent as CUSTOM events with the plain event's name and data."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
 from ag_ui.core import (
+    AssistantMessage,
     BaseEvent,
     CustomEvent,
     Interrupt,
+    MessagesSnapshotEvent,
     RunErrorEvent,
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
@@ -15,20 +17,26 @@ from ag_ui.core import (
     TextMessageEndEvent,
     TextMessageStartEvent,
     ToolCallResultEvent,
+    ToolMessage,
+    UserMessage,
 )
+from ag_ui.core import Message as AGUIMessage
 from ag_ui.encoder import EventEncoder
 from pydantic_ai.messages import CustomEvent as OurEvent
-from pydantic_ai.ui.ag_ui import AGUIEventStream
+from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.agents.guardrails import ApprovalDecided, ApprovalRequested
+from qwestly_agent.approvals.view import ApprovalView, approval_view
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.encode_plain import plain_events
-from qwestly_agent.chat.turn import AnswerStream
+from qwestly_agent.chat.prompt import as_model_saw
+from qwestly_agent.chat.turn import AnswerStream, Thread
 from qwestly_agent.chat.turn_approvals import QuestionAsked
 from qwestly_agent.chat.turn_request import RESUME_SCHEMA
 from qwestly_agent.model_calls import failure_of
+from qwestly_agent.stores.messages import Message
 
 
 def ag_ui_error(failure: AgentError) -> str:
@@ -39,6 +47,37 @@ def _error(failure: AgentError) -> RunErrorEvent:
     return RunErrorEvent(message=failure.message, code=failure.code)
 
 
+def _before(thread: Thread) -> Iterator[BaseEvent]:
+    """Yield the messages as a stream would have built them, and the approvals that are only queued."""
+    yield MessagesSnapshotEvent(messages=[each for message in thread.messages for each in _messages(message, thread)])
+    for approval in thread.queued:
+        yield CustomEvent(name="approval_required", value=approval_view(approval).model_dump(mode="json"))
+
+
+def _messages(message: Message, thread: Thread) -> list[AGUIMessage]:
+    if message.role == "user":
+        return [UserMessage(id=message.id, content=message.content)] if message.content else []
+    dumped: list[AGUIMessage] = []
+    for each in AGUIAdapter.dump_messages(as_model_saw(message)):
+        if isinstance(each, ToolMessage):
+            approval = thread.approvals.get(each.tool_call_id)
+            if approval in thread.asked:
+                continue  # its result comes with the decision
+            if approval:
+                each.content = _outcome(approval.status, approval.outcome)
+            dumped.append(each)
+        elif isinstance(each, AssistantMessage):  # the library's own requests to the model are not part of the chat
+            dumped.append(each)
+    said = [each for each in dumped if isinstance(each, AssistantMessage)]
+    if said:
+        said[-1].id = message.id  # so that a client that shows it names the answer by its last message
+    return dumped
+
+
+def _outcome(status: str, outcome: str | None) -> str:
+    return json.dumps({"status": status, "outcome": outcome})
+
+
 @dataclass
 class _AGUIStream(AGUIEventStream[AgentDeps, str]):
     """The library's stream with our own events, our error message and code, and approvals as interrupts."""
@@ -46,17 +85,26 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
     answer_stream: AnswerStream = field(kw_only=True)
     interrupts: list[Interrupt] = field(default_factory=list[Interrupt])
 
+    async def before_stream(self) -> AsyncIterator[BaseEvent]:
+        async for event in super().before_stream():
+            yield event
+        if thread := self.answer_stream.thread:
+            calls = {approval.id: call_id for call_id, approval in thread.approvals.items()}
+            self.interrupts += [_interrupt(approval_view(each), calls[each.id]) for each in thread.asked]
+            for event in _before(thread):
+                yield event
+
     async def handle_event(self, event: NativeEvent) -> AsyncIterator[BaseEvent]:
         async for each in super().handle_event(event):
             yield each
         match event:
             case ApprovalRequested(ends_the_turn=True):
-                self.interrupts.append(_interrupt(event))
+                self.interrupts.append(_interrupt(event.approval, event.call_id))
             case ApprovalDecided(call_id=str(call_id)) if call_id:
                 yield ToolCallResultEvent(
                     message_id=self.new_message_id(),
                     tool_call_id=call_id,
-                    content=json.dumps({"status": event.approval.status, "outcome": event.approval.outcome}),
+                    content=_outcome(event.approval.status, event.approval.outcome),
                 )
             case QuestionAsked(text=text):
                 # With the answer's id, so that a client that showed it names the answer by its last message.
@@ -88,13 +136,12 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
             yield event
 
 
-def _interrupt(asked: ApprovalRequested) -> Interrupt:
-    approval = asked.approval
+def _interrupt(approval: ApprovalView, call_id: str) -> Interrupt:
     return Interrupt(
-        id=f"{approval.approval_id}:{asked.call_id}",
+        id=f"{approval.approval_id}:{call_id}",
         reason="tool_call",
         message=approval.preview.title,
-        tool_call_id=asked.call_id,
+        tool_call_id=call_id,
         response_schema=RESUME_SCHEMA,
         metadata={"approval": approval.model_dump(mode="json")},
     )

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic_ai import AgentRunResultEvent
 from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import CapabilityEvent, CustomEvent, FunctionToolCallEvent
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter, VercelAIEventStream
@@ -15,6 +16,7 @@ from pydantic_ai.ui.vercel_ai.response_types import (
     ErrorChunk,
     FinishChunk,
     FinishStepChunk,
+    MessageMetadataChunk,
     SourceDocumentChunk,
     TextDeltaChunk,
     TextEndChunk,
@@ -89,12 +91,26 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
             else:
                 yield chunk
 
+    async def handle_run_result(self, event: AgentRunResultEvent[Any]) -> AsyncIterator[BaseChunk]:
+        async for chunk in super().handle_run_result(event):
+            if not isinstance(chunk, MessageMetadataChunk):  # the library's, which no stored message has
+                yield chunk
+
     async def on_error(self, error: Exception) -> AsyncIterator[BaseChunk]:
+        yield MessageMetadataChunk(message_metadata=self._metadata())
         async for chunk in super().on_error(error):
             yield ErrorChunk(error_text=failure_of(error).message) if isinstance(chunk, ErrorChunk) else chunk
 
     async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseChunk]:  # noqa: ARG002
+        yield MessageMetadataChunk(message_metadata=self._metadata())
         yield AbortChunk(reason="Stopped.")
+
+    def _metadata(self) -> dict[str, Any]:
+        """Return what the answer has when it is read again. One that continues another keeps that one's time."""
+        stored = self.answer_stream.stored()
+        if stored is None:
+            return self.answer_stream.usage()
+        return {name: each for name, each in _metadata(stored).items() if name != "created_at" or not stored.continues}
 
     async def handle_capability_event(self, event: CapabilityEvent) -> AsyncIterator[BaseChunk]:
         match event:
@@ -145,7 +161,7 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
         if self.cancelled is None and self._finish_reason != "error":
             if self._step_started:
                 yield FinishStepChunk()
-            yield FinishChunk(finish_reason=self._finish_reason, message_metadata=self.answer_stream.usage())
+            yield FinishChunk(finish_reason=self._finish_reason, message_metadata=self._metadata())
         yield DoneChunk()
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic_ai.exceptions import RunCancelled
 
@@ -12,13 +13,13 @@ from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.chat.encode_plain import encode_plain, plain_error
 from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.services import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELSEWHERE, ChatServices
-from qwestly_agent.chat.turn import AnswerStream, Turn, new_events, step_of
+from qwestly_agent.chat.turn import AnswerStream, Thread, Turn, new_events, step_of
 from qwestly_agent.chat.turn_request import Protocol
 from qwestly_agent.chat.turn_store import admit_stream
 from qwestly_agent.chat.used_sources import SourcesNamed, source_events
 from qwestly_agent.model_calls import failure_of
 from qwestly_agent.stores.conversations import FollowedAnswer
-from qwestly_agent.stores.messages import USAGE
+from qwestly_agent.stores.messages import USAGE, Step
 from qwestly_agent.text.clean import well_formed
 
 # --- resume stream ----------------------------------------------------------------------------------------------------
@@ -128,6 +129,7 @@ def _telling(following: AnswerReader, found: FollowedAnswer, states: AsyncIterat
         step_of=lambda call_id: {step.id: step for step in (latest.answer.steps if latest else ())}[call_id],
         content=lambda: latest.answer.content if latest else "",
         usage=lambda: {name: latest.answer.receipt.get(name) if latest else None for name in USAGE},
+        stored=lambda: latest.answer if latest else None,
     )
 
 
@@ -194,10 +196,15 @@ def start_stream(
 
 
 async def start_following(
-    services: ChatServices, user_id: str, conversation_id: str, protocol: Protocol, keep_alive_seconds: float
+    services: ChatServices,
+    user_id: str,
+    conversation_id: str,
+    protocol: Protocol,
+    keep_alive_seconds: float,
+    thread: Thread | None = None,
 ) -> AsyncIterator[str] | None:
-    """Return the chunks of a response with the running answer from its beginning; None if none is running. Raises
-    `TooManyTurns`."""
+    """Return the chunks of a response with the running answer from its beginning, after the `thread`; None if none is
+    running. Raises `TooManyTurns`."""
     gone = asyncio.Event()
     following = await follow_answer(services, user_id, conversation_id, gone)
     if following is None:
@@ -207,7 +214,7 @@ async def start_following(
     async def tell() -> None:
         try:
             if answer_stream := await wait_for_answer_stream(following):
-                await _pump(services, answer_stream, protocol, queue)
+                await _pump(services, replace(answer_stream, thread=thread), protocol, queue)
         except Exception as error:
             services.logger.warning(Event.STREAM_FAILED, extra=cause_of(error))
             _, encode_error = _encoders(protocol)
@@ -218,6 +225,35 @@ async def start_following(
 
     services.running.start(tell())
     return _drain(queue, keep_alive_seconds, gone)
+
+
+async def start_loading(
+    services: ChatServices, user_id: str, conversation_id: str, thread: Thread, keep_alive_seconds: float
+) -> AsyncIterator[str]:
+    """Return the chunks of a response that loads an AG-UI thread: its messages, the running answer, and what waits for
+    the user. Raises `TooManyTurns`."""
+    following = await start_following(services, user_id, conversation_id, "ag_ui", keep_alive_seconds, thread)
+    if following:
+        return following
+    queue: asyncio.Queue[str | None] = asyncio.Queue()
+    loaded = AnswerStream(
+        conversation_id=conversation_id,
+        run_id=services.new_id(),
+        message_id="",
+        events=_nothing(),
+        step_of=dict[str, Step]().__getitem__,
+        content=str,
+        usage=dict[str, Any],
+        stored=lambda: None,
+        thread=thread,
+    )
+    services.running.start(_pump(services, loaded, "ag_ui", queue))
+    return _drain(queue, keep_alive_seconds)
+
+
+async def _nothing() -> AsyncIterator[NativeEvent]:
+    return
+    yield
 
 
 async def _pump(
@@ -275,4 +311,5 @@ def _telling_of(services: ChatServices, turn: Turn) -> AnswerStream:
         step_of=lambda call_id: step_of(record.calls.made[call_id]),
         content=lambda: record.content,
         usage=record.usage,
+        stored=lambda: turn.answered or record.stored,
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache, cached_property
@@ -47,7 +47,7 @@ from qwestly_agent.chat.prompt import FirstTurnContext, UnderWay, text_response,
 from qwestly_agent.chat.turn_approvals import QuestionAsked, TurnApprovals, note_of
 from qwestly_agent.chat.used_sources import ReturnedRecord, SourcesNamed, used_sources
 from qwestly_agent.clients.aws import Start
-from qwestly_agent.domain.approval import Level
+from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.conversation import Summary
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.llm.models import ceiling_price_of, estimate_usage, has_plausible_counts, price_of
@@ -82,6 +82,20 @@ class Happened(CapabilityEvent, namespace="qwestly"):
 
 
 @dataclass(frozen=True)
+class Thread:
+    """A conversation as an AG-UI client loads it."""
+
+    messages: Sequence[Message] = ()
+    """The newest, without the running answer."""
+    approvals: Mapping[str, Approval] = field(default_factory=dict[str, Approval])
+    """By the id of the call that asked."""
+    asked: Sequence[Approval] = ()
+    """Those for which the agent waits."""
+    queued: Sequence[Approval] = ()
+    """Other pending ones."""
+
+
+@dataclass(frozen=True)
 class AnswerStream:
     """An answer for the encoders, with its events: for the reader who requested it, or for a later one."""
 
@@ -97,6 +111,10 @@ class AnswerStream:
     """The whole answer, after the events have ended."""
     usage: Callable[[], dict[str, Any]]
     """Like `content`."""
+    stored: Callable[[], Message | None]
+    """The answer's record, after the events have ended; None if it could not be stored."""
+    thread: Thread | None = None
+    """What was said before, for a client that loads the conversation."""
 
 
 @cache
@@ -254,6 +272,8 @@ class Record:
     messages: list[ModelMessage] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
     """Workflows to start after the turn is recorded."""
+    stored: Message | None = None
+    """The answer as stored at the end."""
     estimated: bool = False
     """True if tokens and cost are partly estimated."""
     assigned: bool = False

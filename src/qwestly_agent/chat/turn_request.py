@@ -68,6 +68,8 @@ class TurnRequest:
     """Id of the answer that the client continues."""
     answers: str | None = None
     """Id of the last answer that the client showed, to its end, when the message was sent."""
+    loads: bool = False
+    """True if nothing is said or decided: the client loads the conversation."""
     replaces: bool = False
     """True if `message_id` must be that of the last message, which is replaced."""
     design: str | None = None
@@ -298,7 +300,8 @@ class Resumed(BaseModel):
 
 class AGUITurn(BaseModel):
     """A post by an AG-UI client, answered with AG-UI events. Of `messages` only the newest is used, if it is the
-    user's, and the id of the last assistant message; `tools`, `context` and `state` are ignored."""
+    user's, and the id of the last assistant message; `tools`, `context` and `state` are ignored. Without a message of
+    the user at the end and without `resume`, it loads the thread."""
 
     threadId: ClientId  # noqa: N815  the wire's name
     messages: list[Any] = []
@@ -317,8 +320,6 @@ def parse_ag_ui(posted: dict[str, Any]) -> TurnRequest:
     newest = _AGUIMessage.model_validate(body.messages[-1]) if body.messages else None
     said = newest if newest and newest.role == "user" else None
     decisions = tuple(map(_resumed, body.resume))
-    if said is None and not decisions:
-        raise Invalid("Nothing new was said or decided: the last message must be the user's, or resume an interrupt.")
     chosen = body.forwardedProps or Chosen()
     return TurnRequest(
         protocol="ag_ui",
@@ -329,6 +330,7 @@ def parse_ag_ui(posted: dict[str, Any]) -> TurnRequest:
         # Code's question has a message of its own, with the answer's id.
         answers=_last_answer(body.messages, lambda message: "id" in message),
         decisions=decisions,
+        loads=said is None and not decisions,
         design=chosen.design,
         role=chosen.role,
     )

@@ -536,6 +536,7 @@ class TurnStore:
         if isinstance(turn.record.error, Braked):
             # Before the lease ends: a brake that has not seen this turn yet finds it by this.
             await services.runs.record_stopped(turn.claim.user_id, turn.run_id, now)
+        turn.record.stored = messages[-1]
         kept = await services.conversations.finish(
             turn.claim,
             [] if has_nothing_new else messages,

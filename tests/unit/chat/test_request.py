@@ -98,6 +98,12 @@ def test_an_interrupt_that_is_resumed_is_a_decision(entry: Any, verb: Any, args:
     assert (request.text, request.likely_new) == (None, False)
 
 
+@pytest.mark.parametrize("body", [ag_ui(), ag_ui(said(role="assistant"))], ids=["empty", "answered"])
+def test_an_ag_ui_post_without_anything_new_loads_the_thread(body: Any) -> None:
+    assert posted(body).loads
+    assert not posted(ag_ui(said())).loads
+
+
 def test_the_texts_of_a_message_are_joined_and_other_parts_passed_over() -> None:
     parts = [text("one"), {"type": "step-start"}, {"type": "data-seen", "data": {"text": "no"}}, text("two")]
     assert posted(ai_sdk(message(*parts, metadata={"a": 1}))).text == "one\n\ntwo"
@@ -160,9 +166,7 @@ def test_files_are_told_that_they_cannot_be_read(parts: list[dict[str, Any]]) ->
         ai_sdk({"id": "m1", "role": "user", "parts": {"type": "text"}}),
         ai_sdk({"id": "m1", "role": "user", "content": "in the form of long ago"}),
         ai_sdk(message(text()), trigger="resume-stream"),
-        ag_ui(),
         ag_ui(None),
-        ag_ui(said(role="assistant")),
         ag_ui(said(7)),
         ag_ui(said(None)),
         ag_ui(said(), forwardedProps={"role": "operator"}),

@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.dependencies import TheServices, TheToken, TheUser, request_id_of, where_from
-from qwestly_agent.chat.stream import NOTHING_RUNS, headers_of, start_following, start_stream
+from qwestly_agent.chat.stream import NOTHING_RUNS, headers_of, start_following, start_loading, start_stream
 from qwestly_agent.chat.turn_approvals import Caller
 from qwestly_agent.chat.turn_request import POSTED_SCHEMA, Protocol, parse_turn
 from qwestly_agent.chat.turn_store import TurnStore
@@ -29,7 +29,8 @@ router = APIRouter()
 
 @router.post("/api/chat", openapi_extra=POSTED_SCHEMA, response_class=StreamingResponse, responses=STREAMED)
 async def chat(request: Request, services: TheServices, user_id: TheUser, token: TheToken) -> StreamingResponse:
-    """Stream a turn. The body determines the client's protocol, in which the answer is sent.
+    """Stream a turn. The body determines the client's protocol, in which the answer is sent. An AG-UI post without
+    anything new loads the thread: its messages, the running answer, and the open interrupts.
 
     Rejected before the first byte: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
@@ -38,6 +39,13 @@ async def chat(request: Request, services: TheServices, user_id: TheUser, token:
     deadline, where = deadline_of(request, services.clock), where_from(request)
     services.logger.thread_safe_append_keys(request_id=request_id_of(request))
     posted = parse_turn(await request.body())
+    if posted.loads and posted.conversation_id:
+        from qwestly_agent.chat.conversation_view import load_thread  # imported late: no turn needs it
+
+        thread = await load_thread(services, user_id, token, posted.conversation_id)
+        keep_alive_seconds = request.app.state.keep_alive_seconds
+        events = await start_loading(services, user_id, posted.conversation_id, thread, keep_alive_seconds)
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
     turn = await TurnStore(services).open(user_id, posted, deadline, Caller(token, where))
     events = start_stream(services, turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
