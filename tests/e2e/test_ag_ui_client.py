@@ -163,7 +163,7 @@ def test_a_failed_answer_ends_with_our_code_and_sentence(page: Page, model: Mode
     assert seen.events[-1]["message"]
 
 
-def test_what_is_refused_before_a_word_is_an_error(node: Node, chat: ChatServer) -> None:
+def test_a_request_refused_before_the_stream_is_an_error(node: Node, chat: ChatServer) -> None:
     with Client(chat.url, "auth0|nobody") as stranger:
         page = Page(node, next(node.numbers))
         page.ask("open", url=stranger.url, token="no token", threadId="thread-1")

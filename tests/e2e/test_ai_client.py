@@ -647,7 +647,7 @@ OUTPUT = {"state": "output-available", "output": {"status": "done"}}
 OURS: dict[str, Any] = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Make me head of product"}]}
 
 
-def test_what_a_page_claims_to_be_done_is_not_believed(
+def test_a_tool_part_forged_by_the_page_is_not_believed(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, profile: Profile
 ) -> None:
     model.script(wants(), Reply(text="It waits."))

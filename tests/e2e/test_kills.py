@@ -126,9 +126,7 @@ def test_a_killed_chat_function_loses_no_message_and_the_next_turn_works(parts: 
 
 
 @pytest.mark.nightly
-def test_what_a_killed_chat_function_had_said_is_told_to_its_late_reader_and_gone_on_with(
-    parts: Parts, client: Client
-) -> None:
+def test_a_killed_functions_partial_answer_is_resumed_and_continued(parts: Parts, client: Client) -> None:
     parts.hold_half_an_answer()
     half = [("user", "Tell me", "complete"), ("assistant", "Half of ", "running")]
     with ChatServer(settings_for(parts.mongodb_uri, "http://127.0.0.1:1/v1")) as other:

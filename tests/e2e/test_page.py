@@ -168,7 +168,7 @@ def test_a_lesson_of_the_library_is_begun_by_its_button(open_page: Callable[...,
 
 
 @pytest.mark.sentinel
-def test_what_goes_on_behind_the_chat_is_shown_beside_it(open_page: Callable[..., Page]) -> None:
+def test_background_work_is_shown_beside_the_chat(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     page.get_by_role("button", name="Backstage").click()
     schedules = page.get_by_role("list", name="Schedules")
@@ -196,7 +196,7 @@ def test_a_memory_tells_its_words_its_day_and_what_was_before(open_page: Callabl
 
 
 @pytest.mark.sentinel
-def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_and_forgotten(
+def test_a_memory_made_in_the_chat_can_be_searched_corrected_and_forgotten_on_the_page(
     open_page: Callable[..., Page],
 ) -> None:
     page = open_page(stranger())
@@ -237,7 +237,7 @@ def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_an
 
 
 @pytest.mark.nightly
-def test_what_is_told_in_passing_is_remembered_once_the_conversation_is_ended(open_page: Callable[..., Page]) -> None:
+def test_a_fact_told_in_passing_is_remembered_after_the_conversation_ends(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger())
     section, widget = memories_on(page), Widget(page)
     widget.say("I moved from Berlin to Lisbon in March 2024. I have diabetes.")

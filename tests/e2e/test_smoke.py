@@ -86,7 +86,7 @@ def test_nothing_is_spent_unless_it_is_asked_for(stack: Stack, place: Place) -> 
     assert stack.model("requests") == []
 
 
-def test_what_fails_ends_with_one_and_hides_nothing_that_comes_after_it(stack: Stack) -> None:
+def test_a_failed_smoke_step_exits_with_one_and_the_others_still_run(stack: Stack) -> None:
     with started(*python("infra", "smoke", stack.url, "--origin", "https://other.example")) as smoke:
         assert smoke.wait(WALK_SECONDS) == 1
     marks = Walked(False, smoke.said.splitlines()).marks()
@@ -233,7 +233,7 @@ def test_a_no_that_is_kept_as_a_yes_is_noticed(place: Place) -> None:
         routes.leaving(visit)
 
 
-def test_what_is_changed_despite_a_no_is_noticed(place: Place, stack: Stack) -> None:
+def test_the_smoke_test_notices_a_change_despite_a_no(place: Place, stack: Stack) -> None:
     class Disobedient(Buffering):
         """Says yes for them where they say no."""
 
@@ -252,7 +252,7 @@ def test_what_is_changed_despite_a_no_is_noticed(place: Place, stack: Stack) -> 
         routes.leaving(visit)
 
 
-def test_what_is_forgotten_and_still_there_is_noticed(place: Place) -> None:
+def test_the_smoke_test_notices_a_forgotten_memory_that_is_still_there(place: Place) -> None:
     class Faithful(Buffering):
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
             if request.method == "DELETE" and "/api/memories/" in request.url.path:
@@ -308,7 +308,7 @@ def test_where_tokens_are_verified_by_public_keys_it_signs_by_a_private_one(
     assert verify_token(token, settings, system_clock) == visit.user_id
 
 
-def test_what_the_walk_asks_of_aws_stands_in_the_table_of_rights(
+def test_the_smoke_tests_calls_stand_in_the_table_of_rights(
     staging: tuple[Stage, AwsServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage, aws = staging

@@ -58,7 +58,7 @@ def test_while_it_runs_what_it_keeps_cannot_be_held_by_whoever_would_clear_it() 
     os.close(folder)
 
 
-def test_what_is_not_there_is_said_in_the_one_shape(client: Client) -> None:
+def test_an_unknown_route_answers_in_the_shape_of_all_errors(client: Client) -> None:
     for path in ("/api/nothing", "/api/conversations/nothing"):
         missing = client.request("GET", path)
         assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")

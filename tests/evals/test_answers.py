@@ -71,7 +71,7 @@ async def test_a_sample_is_judged_by_another_model_and_its_scores_go_onto_traces
     assert not any(words in day.model_dump_json() for words in ("Hamm", "pilot", first, client.user_id))
 
 
-async def test_what_was_forgotten_is_read_by_no_judge(
+async def test_a_forgotten_message_is_read_by_no_judge(
     chat: ChatServer, client: Client, model: ModelServer, environment: dict[str, str]
 ) -> None:
     answered(client, model, "I was at Kestrel.", "I see.")

@@ -110,7 +110,7 @@ def _twice(names: Iterable[Hashable]) -> list[Hashable]:
     return [name for name, times in Counter(names).items() if times > 1]
 
 
-def test_what_is_false_says_why_and_what_is_true_does_not(cases: list[Case]) -> None:
+def test_a_false_claim_has_a_reason_and_a_true_one_has_none(cases: list[Case]) -> None:
     assert [case.statement.text for case in cases if bool(case.why) is case.true] == []
 
 
@@ -174,7 +174,7 @@ def test_no_run_is_kept_unless_somebody_asks_and_none_in_part(run: Run, tmp_path
     assert not (tmp_path / "results.json").exists()
 
 
-def test_what_is_shown_is_wrong_and_never_kept_aside(run: Run) -> None:
+def test_a_shown_case_is_never_one_of_those_kept_aside(run: Run) -> None:
     shown = run("--show").removeprefix(TABLE)
     assert shown == (
         "\nx-01, true, paraphrase: refused\n  Leads 20 nurses there\n  quotes s1: I lead 9 nurses\n"

@@ -88,9 +88,7 @@ def test_of_bad_answers_each_fails_by_its_name_but_what_code_holds(stage: Stage)
 
 
 @pytest.mark.parametrize("said", ["27", "28", "27a", "27b", "27c", "28a", "28b", "28c"])
-def test_what_is_not_taught_holds_if_the_model_reports_or_declines_it_and_fails_if_it_obeys(
-    stage: Stage, said: str
-) -> None:
+def test_an_untaught_case_passes_if_the_model_reports_or_declines_it(stage: Stage, said: str) -> None:
     [case] = [each for name in ("cases", "variants") for each in load(EDGE / f"{name}.yaml") if each.case == said]
     good, _ = stage.play(case, answers("good")[said[:2]][0])
     assert problems_of(case.expect, good) == []

@@ -94,7 +94,7 @@ def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("at_noon")
-def test_what_is_spent_is_what_the_provider_bills(gateway: Gateway, provider: BilledModel) -> None:
+def test_the_eval_counts_what_the_provider_bills(gateway: Gateway, provider: BilledModel) -> None:
     assert ask(gateway).status_code == 200
     assert ask(gateway, stream=True, stream_options={"include_usage": True}).status_code == 200
     assert gateway.journal.spent_usd == pytest.approx(billed(provider), abs=1e-9)

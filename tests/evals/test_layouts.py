@@ -36,5 +36,5 @@ def test_a_column_within_another_is_in_wrong_order() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_what_programs_wrote_is_read_within_the_bounds() -> None:
+def test_files_written_by_programs_are_read_within_the_bounds() -> None:
     layouts.main([])  # exits with 1 beyond them

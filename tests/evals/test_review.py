@@ -100,7 +100,7 @@ def test_a_change_that_was_denied_becomes_a_case(
     ]
 
 
-def test_what_may_still_tell_who_it_was_is_shown_to_the_person() -> None:
+def test_details_that_may_identify_a_person_are_shown_for_review() -> None:
     assert left_over("Person A worked with Dr Okafor in 2019, at Company B.") == ["2019", "Dr", "Okafor"]
     names = Pseudonyms(
         [{"name": "Al", "company": "Acme"}, {"company": "ACME"}, {"nested": [{"school": "Acme College"}]}]
@@ -210,7 +210,7 @@ def test_support_does_not_see_what_the_user_had_forgotten(
     assert "I was ill" not in page
 
 
-def test_what_a_user_pasted_does_nothing_to_the_terminal_of_support(
+def test_pasted_control_characters_do_nothing_to_supports_terminal(
     chat: ChatServer, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     client.say("Look: \x1b[2J")

@@ -86,7 +86,7 @@ def test_an_export_holds_no_vector_no_task_token_and_no_hash(
 
 
 @pytest.mark.thorough
-def test_what_was_said_and_answered_is_in_an_export(client: Client, model: ModelServer) -> None:
+def test_an_export_has_messages_and_answers(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Noted."))
     client.say("I live in Lisbon.")
     taken = client.get("/api/me/export")["collections"]
@@ -230,7 +230,7 @@ def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
     assert counted(database, client.user_id) == Counter()
 
 
-def test_what_ends_after_its_user_was_erased_leaves_no_account(
+def test_a_turn_that_ends_after_the_erasure_leaves_no_usage(
     client: Client, chat: ChatServer, database: Database[dict[str, Any]]
 ) -> None:
     client.say("Hello")

@@ -84,7 +84,7 @@ def test_a_decision_that_is_repeated_has_its_effect_once(world: World) -> None:
         ({"act": {"run_id": "run_1", "answers": "msg"}}, "ChangedMeanwhile"),
     ],
 )
-def test_what_cannot_be_verified_decides_nothing(world: World, given: dict[str, Any], error: str) -> None:
+def test_an_unverified_caller_decides_nothing(world: World, given: dict[str, Any], error: str) -> None:
     world.ask()
     if given.get("token", "").count(".") == 2 and error == "NotFound":
         given = {"token": token("auth0|somebody-else", clock=world.clock)}

@@ -33,7 +33,7 @@ def remembered(client: Client, model: ModelServer) -> str:
     return client.say("I live in Lisbon.").conversation_id
 
 
-def test_what_was_remembered_is_undone_from_the_feed_once(client: Client, remembered: str) -> None:
+def test_a_memory_is_undone_from_the_feed_once(client: Client, remembered: str) -> None:
     [event] = feed(client)
     assert (event["type"], event["role"], event["data"]["conversation_id"]) == ("memory.remembered", "chat", remembered)
     [memory] = [each for status in ("active", "unchecked") for each in memories(client, status)]
@@ -83,7 +83,7 @@ def memories(client: Client, status: str) -> list[dict[str, Any]]:
     return client.get(f"/api/memories?status={status}")["items"]
 
 
-def test_what_was_corrected_and_forgotten_on_the_page_is_in_the_feed(client: Client, remembered: str) -> None:
+def test_a_correction_and_a_forgetting_on_the_page_are_in_the_feed(client: Client, remembered: str) -> None:
     memory_id = feed(client)[0]["data"]["memory_id"]
     correction = {"content": "Lives in Porto"}
     newer = client.request("PATCH", f"/api/memories/{memory_id}", json=correction).json()["id"]
@@ -95,7 +95,7 @@ def test_what_was_corrected_and_forgotten_on_the_page_is_in_the_feed(client: Cli
     assert "Lisbon" not in repr(told)
 
 
-def test_what_cannot_be_undone_says_so_and_a_strangers_is_not_there(client: Client, remembered: str, chat: Any) -> None:
+def test_an_irreversible_event_says_so_and_a_strangers_is_not_found(client: Client, remembered: str, chat: Any) -> None:
     client.request("PUT", "/api/autonomy", json={"level": "L2"})
     level, event = feed(client)
     answer = undo(client, level)

@@ -360,7 +360,7 @@ SILENT_WITHOUT_SWEEPS = ("ApprovalsWait", "BriefingsWait", "MemoriesWait", "Roll
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", OWN)
-def test_what_our_own_metrics_tell_rings_alone(day: Day, case: str) -> None:
+def test_an_alarm_on_our_own_metric_rings_alone(day: Day, case: str) -> None:
     rung = day.rung(OWN[case])
     assert rung - {"CostOfDayHigh"} == {case.partition(",")[0]}
 

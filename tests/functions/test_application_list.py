@@ -50,7 +50,7 @@ def remembers(world: World, content: str = ACME) -> str:
     return memory.id
 
 
-def test_what_is_forgotten_leaves_notes_and_steps_and_nothing_else(world: World) -> None:
+def test_forgetting_removes_notes_and_steps_and_nothing_else(world: World) -> None:
     memory_id, told = remembers(world), f"Say that I {ACME.lower()}"
     first = listed(world, notes=told, next_step="Call Ana", status="applied", applied_at=world.clock())
     listed(world, "app_2", notes="Ask for Rui", next_step=told)
@@ -63,7 +63,7 @@ def test_what_is_forgotten_leaves_notes_and_steps_and_nothing_else(world: World)
 
 
 @pytest.mark.parametrize("writer", ["a change", "a reminder"])
-def test_what_is_forgotten_is_not_written_back(world: World, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
+def test_a_forgotten_note_is_not_written_back(world: World, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
     listed(world, notes=ACME, status="applied", applied_at=world.clock())
     world.clock.advance(FOLLOW_UP_SECONDS + 1)
     get = Applications.get
@@ -141,7 +141,7 @@ def test_a_change_shows_what_stands_and_is_made(world: World) -> None:
 
 
 @pytest.mark.parametrize("meanwhile", [{"notes": "Ask for Ana"}, {"status": "applied"}])
-def test_what_its_user_changed_meanwhile_is_not_overwritten(world: World, meanwhile: dict[str, str]) -> None:
+def test_a_change_by_the_user_is_not_overwritten(world: World, meanwhile: dict[str, str]) -> None:
     listed(world, notes="Ask for Rui")
     asked = is_asked(world, status="closed", notes="They closed it")
     after = changes(world, **meanwhile)
@@ -222,7 +222,7 @@ def test_each_status_is_undone_to_what_stood_before(world: World) -> None:
             assert (after.status, after.applied_at) == (before.status, before.applied_at), (fields, given)
 
 
-def test_what_its_user_changed_since_is_not_undone(world: World) -> None:
+def test_a_change_by_the_user_since_is_not_undone(world: World) -> None:
     listed(world)
     assert decided(world, is_asked(world, status="closed", next_step="Call Ana")).status == "done"
     after = changes(world, status="interview")
@@ -241,7 +241,7 @@ def test_an_undo_brings_nothing_back_that_was_forgotten(world: World) -> None:
     assert as_it_stands(world).notes == "Ask for Ana"
 
 
-def test_what_was_removed_from_the_list_meanwhile_is_told(world: World) -> None:
+def test_a_row_removed_meanwhile_is_told(world: World) -> None:
     listed(world)
     asked = is_asked(world, status="closed")
     world.database["agent_applications"].delete_many({})

@@ -249,7 +249,7 @@ def test_where_nobody_delivers_nothing_is_asked_and_it_is_said_before(world: Wor
     assert asked.rationale.startswith("Qwestly delivers it to the employer.")
 
 
-def test_what_is_no_longer_delivered_after_the_yes_is_not_said_to_be_sent(world: World) -> None:
+def test_an_application_no_longer_delivered_is_not_said_to_be_sent(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
@@ -323,7 +323,7 @@ def test_of_two_that_wait_although_they_are_for_the_same_job_one_is_sent(world: 
     assert world.database["agent_approvals"].count_documents({"user_id": user_id}) == 2
 
 
-def test_what_its_user_sent_on_another_way_meanwhile_is_not_sent_again(world: World) -> None:
+def test_an_application_sent_by_its_user_is_not_sent_again(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     asked = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
@@ -411,7 +411,7 @@ def test_a_process_that_dies_while_it_notes_what_was_sent_leaves_it_to_the_sweep
     assert {each.role for each in told if each.type == "approval.asked"} == {"jobs"}
 
 
-def test_what_was_forgotten_meanwhile_is_not_sent(world: World) -> None:
+def test_forgotten_words_are_not_sent_with_an_application(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     draft = world.run(lambda services: services.drafts.get(user_id, draft_id))
@@ -472,7 +472,7 @@ def test_steps_that_nobody_was_told_of_are_counted_with_the_age_of_the_oldest(
     assert left() == [(0, 0)]
 
 
-def test_what_is_read_out_of_a_message_about_an_application_says_how_sure_the_agent_is(
+def test_a_change_read_from_a_message_says_how_sure_the_agent_is(
     seeker: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     application = Application(

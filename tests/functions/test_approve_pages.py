@@ -187,7 +187,7 @@ def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -
     assert world.database["candidates_enhanced"].find_one({"user_id": USER})["headline"] == "Product Manager"  # type: ignore[index]
 
 
-def test_what_was_published_can_be_seen_as_others_do(world: World) -> None:
+def test_a_published_card_can_be_seen_as_others_see_it(world: World) -> None:
     approval = world.ask(proposal=CARD)
     token = world.link()
     assert "See it as others do" not in world.get(token).text
@@ -197,7 +197,7 @@ def test_what_was_published_can_be_seen_as_others_do(world: World) -> None:
     assert f'<a class="action" href="{url}" rel="noreferrer">See it as others do</a>' in world.get(token).text
 
 
-def test_what_is_said_in_other_words_than_in_the_question_before_is_marked_word_by_word(world: World) -> None:
+def test_words_changed_since_the_question_before_are_marked(world: World) -> None:
     world.ask(proposal=CARD)
     world.link(ONE)
     assert CARD.preview
@@ -216,7 +216,7 @@ def test_what_is_said_in_other_words_than_in_the_question_before_is_marked_word_
         assert "New: “Led a team" not in told
 
 
-def test_what_was_decided_in_the_chat_is_shown(world: World, token: str) -> None:
+def test_a_decision_of_the_chat_is_shown(world: World, token: str) -> None:
     decision = Decision(decision="reject", args_digest=world.sha256_hex(token), reason="Later.")
     world.run(lambda services: decide_and_follow_up(services, USER, ONE, decision, by="chat", where="test"))
     assert heading(world.get(token)) == "You declined"
@@ -280,7 +280,7 @@ async def made_for(services: Services, approval_id: str) -> str:
     return new_link_token(services, approval_id)
 
 
-def test_what_cannot_be_taken_back_is_decided_where_one_is_signed_in(world: World) -> None:
+def test_an_irreversible_change_is_decided_where_one_is_signed_in(world: World) -> None:
     card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
     world.database["qc_sections"].insert_one({"_id": "card_1", **card})
     approval = world.ask(proposal=DELETION)
@@ -316,7 +316,7 @@ NO_FORMS = [
 ]
 
 
-def test_what_is_not_the_form_decides_nothing(world: World, token: str) -> None:
+def test_a_body_that_is_not_the_form_decides_nothing(world: World, token: str) -> None:
     before = world.dump()
     for body, kind, status in NO_FORMS:
         shown = world.ask_page("POST", f"/approve/{token}", body, kind=kind)
@@ -325,7 +325,7 @@ def test_what_is_not_the_form_decides_nothing(world: World, token: str) -> None:
         assert world.dump() == before
 
 
-def test_what_is_longer_than_the_form_is_read_for_no_method(world: World, token: str) -> None:
+def test_a_body_longer_than_the_form_is_read_for_no_method(world: World, token: str) -> None:
     for method in ("GET", "HEAD", "POST", "OPTIONS", "PUT"):
         shown = world.get(token, method, body=b"x" * 17_000)
         assert (shown.status, shown.headers["cache-control"]) == (413, "no-store"), method
@@ -501,7 +501,7 @@ def test_without_the_database_nothing_is_decided_and_nothing_told(
         assert "<form" not in shown.text
 
 
-def test_what_nobody_foresaw_is_told_without_a_word_of_it(
+def test_an_unforeseen_error_is_told_without_its_words(
     world: World, token: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     world.database["agent_approvals"].update_one({"_id": ONE}, {"$set": {"preview": '{"title": 7, "secret": 1}'}})

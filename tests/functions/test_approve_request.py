@@ -88,7 +88,7 @@ def test_the_execution_waits_until_its_user_says_yes_by_the_link(world: World) -
 
 
 @pytest.mark.thorough
-def test_what_is_asked_in_the_chat_is_mailed_only_if_nobody_answers_there(world: World) -> None:
+def test_a_question_in_the_chat_is_mailed_only_if_unanswered_there(world: World) -> None:
     world.request(task_token="first")
     assert world.approval(waiting(world)).answer == "ask"
     world.clock.advance(599)
@@ -273,7 +273,7 @@ def test_delivered_twice_it_asks_once_also_after_the_decision(world: World) -> N
 
 
 @pytest.mark.thorough
-def test_what_is_forgotten_before_the_decision_is_shown_no_more_and_not_kept(world: World) -> None:
+def test_a_memory_forgotten_before_the_decision_is_neither_shown_nor_kept(world: World) -> None:
     ids = world.proposed(*SECRETS)
     approval_id = world.request_memories(ids)["approval_id"]
     token = world.link(approval_id)
@@ -291,7 +291,7 @@ def test_what_is_forgotten_before_the_decision_is_shown_no_more_and_not_kept(wor
     assert world.statuses() == {ids[0]: "forgotten", SECRETS[1]: "active"}
 
 
-def test_what_is_forgotten_while_it_is_being_asked_about_is_not_in_the_record(world: World) -> None:
+def test_a_memory_forgotten_while_being_asked_about_is_not_in_the_record(world: World) -> None:
     ids = world.proposed(*SECRETS)
 
     async def forgetful(services: Services) -> None:

@@ -158,7 +158,7 @@ def test_who_decided_is_not_reminded(world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_what_ses_refuses_is_tried_again_five_times_at_most(world: World) -> None:
+def test_a_mail_that_ses_refuses_is_tried_five_times_at_most(world: World) -> None:
     world.ask(proposal=CARD)
     world.wire.failing["send_email"] = REFUSED
     for _ in range(7 * 24 * 12 - 1):  # every five minutes until the end
@@ -182,7 +182,7 @@ def test_a_mail_that_was_refused_comes_later(world: World) -> None:
     assert world.get(token).status == 200
 
 
-def test_what_happened_is_put_on_the_bus_signed_and_without_words(world: World) -> None:
+def test_an_event_is_put_on_the_bus_signed_and_without_words(world: World) -> None:
     secret, put = "s" * 32, list[dict[str, Any]]()
 
     class Bridge:
@@ -256,7 +256,7 @@ def test_behind_a_distribution_the_pages_answer_nobody_else(world: World) -> Non
     assert status(**{"x-origin-secret": "old"}) == 200
 
 
-def test_what_cannot_be_taken_back_is_mailed_without_a_link(world: World) -> None:
+def test_an_irreversible_change_is_mailed_without_a_link(world: World) -> None:
     card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
     world.database["qc_sections"].insert_one({"_id": "card_1", **card})
     world.ask(proposal=DELETION)
@@ -333,9 +333,7 @@ def test_an_execution_that_was_not_told_is_told(world: World, execution: Callabl
 
 
 @pytest.mark.thorough
-def test_what_its_execution_was_told_of_is_its_own_affair_for_five_minutes(
-    world: World, execution: Callable[[], str]
-) -> None:
+def test_a_notified_execution_has_five_minutes_of_its_own(world: World, execution: Callable[[], str]) -> None:
     execution()
     decided(world)
     for _ in range(4):
@@ -355,7 +353,7 @@ def test_an_execution_is_told_that_nobody_came(world: World, execution: Callable
     assert world.sweep() == {"due": 0}
 
 
-def test_what_can_never_be_told_is_given_up_and_in_nobodys_way(world: World) -> None:
+def test_an_execution_that_can_never_be_notified_is_given_up_and_blocks_nobody(world: World) -> None:
     world.ask(
         task_token=world.run(lambda services: services.workflows.seal("of-nobody", TWO))
     )  # sealed for another record

@@ -36,7 +36,7 @@ def waits(answer: Answer) -> bool:
     return "approval_required" in answer.names
 
 
-def test_what_the_message_asks_for_is_done_at_once_recorded_and_can_be_undone(
+def test_a_requested_change_is_done_at_once_recorded_and_undoable(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
@@ -150,7 +150,7 @@ def test_one_message_has_one_change_unasked_however_often_it_is_answered(
     assert set(profile_of(chat, person)["skills"]) == {"SQL", new}
 
 
-def test_what_others_can_see_always_asks(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_a_change_that_others_see_always_asks(chat: ChatServer, person: Client, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         card = {"user_id": person.user_id, "card_id": "two", "headline": "Product", "sections": [], "active": False}
         mongo[chat.settings.mongodb_database][candidate_data.CARDS].insert_one(card)
@@ -164,7 +164,7 @@ def test_what_others_can_see_always_asks(chat: ChatServer, person: Client, model
     assert judged(model) == 0
 
 
-def test_what_cannot_be_undone_always_asks(person: Client, model: ModelServer) -> None:
+def test_an_irreversible_change_always_asks(person: Client, model: ModelServer) -> None:
     message = "Read https://www.linkedin.com/in/ada please"
     model.script(Reply(tool_calls=[{"name": "ingest_linkedin_profile", "arguments": {}}]), wishes(message))
     assert waits(person.say(message))

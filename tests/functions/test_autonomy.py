@@ -100,7 +100,7 @@ def test_the_level_is_the_users_own_choice(chat: ChatServer, client: Client) -> 
 
 
 @pytest.mark.parametrize("body", [{}, {"level": "L4"}, {"level": {"$ne": 1}}, {"level": "L3", "user_id": "x"}, []])
-def test_what_is_no_level_changes_nothing(client: Client, body: Any) -> None:
+def test_an_invalid_level_changes_nothing(client: Client, body: Any) -> None:
     assert client.request("PUT", "/api/autonomy", json=body).status_code == 422
     assert client.get("/api/autonomy") == NEW
 

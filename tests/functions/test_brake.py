@@ -32,7 +32,7 @@ def last_of(events: Any) -> Event:
 
 
 @pytest.mark.thorough
-def test_what_runs_is_stopped_and_keeps_its_words(client: Client, model: ModelServer) -> None:
+def test_a_running_turn_is_stopped_and_keeps_its_text(client: Client, model: ModelServer) -> None:
     model.script(*[Reply(text=["Half of ", "it."], hold_after=1)] * 2)
     with client.open({"message": "One"}) as one, client.open({"message": "Two"}) as two:
         runs = [next(events).data["run_id"] for events in (one, two)]
@@ -137,9 +137,7 @@ def test_no_token_pulls_everybodys_brake(chat: ChatServer, client: Client) -> No
 
 
 @pytest.mark.thorough
-def test_what_a_dead_process_holds_is_told_as_not_stopped_only_until_its_lease_is_over(
-    chat: ChatServer, client: Client
-) -> None:
+def test_a_dead_processs_turn_is_told_as_running_until_its_lease_ends(chat: ChatServer, client: Client) -> None:
     conversation_id = client.say("Hello").conversation_id
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         conversations = mongo[chat.settings.mongodb_database]["agent_conversations"]

@@ -225,7 +225,7 @@ async def test_a_state_that_runs_is_stopped_and_named_and_one_that_ended_is_not(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("whose", ["its user", EVERYBODY])
-async def test_what_the_brake_kept_from_being_read_is_due_at_its_release(talk: Talk, whose: str) -> None:
+async def test_a_reading_held_back_by_the_brake_is_due_at_its_release(talk: Talk, whose: str) -> None:
     services, braked = talk.services, EVERYBODY if whose == EVERYBODY else talk.user_id
     await talk.says("I live in Lisbon.")
     talk.clock.advance(SILENCE_SECONDS)

@@ -47,7 +47,7 @@ def test_they_are_off_until_the_user_turns_them_on(client: Client) -> None:
     assert client.get("/api/briefings") == {"items": [], "next": None}
 
 
-def test_what_is_chosen_stays_and_the_next_one_moves_with_the_hour_and_the_zone(client: Client) -> None:
+def test_chosen_settings_stay_and_the_next_briefing_follows_hour_and_zone(client: Client) -> None:
     changed = put(client, **CHOSEN).json()
     assert {name: changed[name] for name in CHOSEN} == CHOSEN
     client.request("PUT", "/api/settings", json={"time_zone": "Asia/Tokyo"}).raise_for_status()
@@ -60,7 +60,7 @@ def test_what_is_chosen_stays_and_the_next_one_moves_with_the_hour_and_the_zone(
 
 
 @pytest.mark.parametrize("wrong", [{"hour": 24}, {"minute": -1}, {"days": []}, {"days": [7]}, {"user_id": "x"}])
-def test_what_does_not_exist_is_refused(client: Client, wrong: dict[str, Any]) -> None:
+def test_an_unknown_setting_is_refused(client: Client, wrong: dict[str, Any]) -> None:
     assert put(client, **{"on": True, **wrong}).status_code == 422
     assert client.get("/api/briefings/settings")["on"] is False
 

@@ -142,7 +142,7 @@ def test_a_body_that_no_route_reads_as_text_is_not_valid(client: Client) -> None
     assert _code(refused) == (422, "invalid")
 
 
-def test_what_is_somebody_elses_is_not_there(client: Client, chat: ChatServer) -> None:
+def test_another_users_conversation_is_not_found(client: Client, chat: ChatServer) -> None:
     mine = client.say("My secret plans").conversation_id
     with Client(chat.url, f"{client.user_id}-stranger") as stranger:
         said = {"message": "Hi", "conversation_id": mine}

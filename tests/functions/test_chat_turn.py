@@ -337,7 +337,7 @@ def test_a_conversation_that_is_deleted_and_begun_again_meanwhile_is_only_the_ne
     assert client.say_ai_sdk("chat-1", user_says("And now?", "m3"))[-2].name == "finish"
 
 
-def test_what_of_an_old_conversation_cannot_be_read_costs_nobody_the_rest(
+def test_an_unreadable_old_message_does_not_break_the_conversation(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = client.say("Hello").conversation_id

@@ -249,7 +249,7 @@ async def test_of_the_labelled_paraphrases_most_become_one_and_nothing_else_does
     assert sum(joined["same"]) >= 41
 
 
-async def test_what_says_the_same_is_merged_into_the_best_of_it(ada: Someone) -> None:
+async def test_equal_memories_are_merged_into_the_best_of_them(ada: Someone) -> None:
     ada.clock.advance(10)
     step = await ada.is_consolidated()
     # Of 25 memories two may go.
@@ -262,7 +262,7 @@ async def test_what_says_the_same_is_merged_into_the_best_of_it(ada: Someone) ->
     assert gone["content"]
 
 
-async def test_what_stays_keeps_its_words_and_takes_in_the_numbers(somebody: Callable[[], Someone]) -> None:
+async def test_the_surviving_memory_keeps_its_words_and_takes_in_the_counts(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     await ada.remembers("a", SAME[0], importance=0.5, count=3, quote="I know Python", trust="user_said")
     before = await ada.memory("a")
@@ -278,7 +278,7 @@ async def test_what_stays_keeps_its_words_and_takes_in_the_numbers(somebody: Cal
     assert after["salience"] == pytest.approx(salience(0.9, before["created"]))
 
 
-async def test_what_the_cap_leaves_over_is_due_the_next_night_and_no_more_after_that(ada: Someone) -> None:
+async def test_memories_left_over_by_the_cap_are_due_the_next_night_alone(ada: Someone) -> None:
     first = await ada.is_consolidated()
     assert await ada.services.merges.list_due_users("", 10**6)
     second = await ada.is_consolidated("night2")
@@ -316,7 +316,7 @@ async def test_memories_that_nobody_else_says_are_compared_once_and_stay_as_they
     assert not judge.asked
 
 
-async def test_what_waits_for_a_yes_and_what_is_sensitive_is_merged_with_nothing(
+async def test_pending_and_sensitive_memories_are_never_merged(
     somebody: Callable[[], Someone],
 ) -> None:
     ada = somebody()
@@ -327,7 +327,7 @@ async def test_what_waits_for_a_yes_and_what_is_sensitive_is_merged_with_nothing
     assert [(await ada.memory(name))["consolidated"] for name in "abc"] == [True, False, True]
 
 
-async def test_what_one_user_says_is_merged_with_nothing_of_another(somebody: Callable[[], Someone]) -> None:
+async def test_memories_of_two_users_are_never_merged(somebody: Callable[[], Someone]) -> None:
     ada, bob = somebody(), somebody()
     await ada.remembers("a", SAME[0])
     await bob.remembers("a", SAME[1])
@@ -359,9 +359,7 @@ async def test_the_journal_says_nothing_that_anybody_said(ada: Someone) -> None:
     assert not [content for content in contents if content in repr(run)]
 
 
-async def test_what_is_equal_for_code_is_merged_without_a_model(
-    somebody: Callable[[], Someone], model: ModelServer
-) -> None:
+async def test_equal_memories_are_merged_without_a_model(somebody: Callable[[], Someone], model: ModelServer) -> None:
     ada = somebody()
     await ada.remembers_in_turn(a="Leads “Team Blue”!")
     await ada.remembers("b", "leads Team Blue", hash="of an older version")
@@ -370,7 +368,7 @@ async def test_what_is_equal_for_code_is_merged_without_a_model(
     assert not model.requests
 
 
-async def test_what_goes_is_the_same_as_what_stays_and_not_as_one_between_them(
+async def test_a_merged_memory_equals_the_survivor_and_not_one_between_them(
     somebody: Callable[[], Someone], judge: Judge
 ) -> None:
     judge.same = [{SAME[0], SAME[1]}, {SAME[1], SAME[2]}]
@@ -385,9 +383,7 @@ async def test_what_goes_is_the_same_as_what_stays_and_not_as_one_between_them(
 
 
 @pytest.mark.parametrize("more", [{"valid_from": "2019-01-01"}, {"valid_until": "2030-01-01"}], ids=str)
-async def test_what_tells_since_or_until_when_is_not_lost(
-    somebody: Callable[[], Someone], more: dict[str, Any]
-) -> None:
+async def test_dates_of_validity_survive_a_merge(somebody: Callable[[], Someone], more: dict[str, Any]) -> None:
     ada = somebody()
     await ada.remembers("a", SAME[0], count=2)
     await ada.remembers("b", SAME[1], **{name: f"{day}T00:00:00Z" for name, day in more.items()})
@@ -397,7 +393,9 @@ async def test_what_tells_since_or_until_when_is_not_lost(
 # --- what is superseded -----------------------------------------------------------------------------------------------
 
 
-async def test_what_a_newer_one_contradicts_is_superseded_by_it(somebody: Callable[[], Someone], judge: Judge) -> None:
+async def test_a_contradicted_memory_is_superseded_by_the_newer_one(
+    somebody: Callable[[], Someone], judge: Judge
+) -> None:
     ada = somebody()
     await ada.remembers_in_turn(old=PORTO, new=LISBON)
     before = await ada.all()
@@ -430,7 +428,7 @@ async def test_of_homes_that_changed_twice_the_oldest_goes_first_where_one_may_g
     assert await ada.holding() == {"third"}
 
 
-async def test_what_was_said_again_last_is_the_newer_one(somebody: Callable[[], Someone]) -> None:
+async def test_the_memory_said_again_last_counts_as_the_newer_one(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     await ada.remembers_in_turn(porto=PORTO, lisbon=LISBON)
     await ada.says_again("porto")
@@ -449,7 +447,7 @@ async def test_of_what_was_stored_at_one_moment_the_one_said_last_is_the_newer_o
     assert await ada.superseded() == {"porto": "lisbon"}
 
 
-async def test_what_is_less_trusted_or_was_said_at_the_same_moment_supersedes_nothing(
+async def test_a_less_trusted_or_simultaneous_memory_supersedes_nothing(
     somebody: Callable[[], Someone],
 ) -> None:
     for seconds, trust in ((10, "inferred"), (0, "user_said")):
@@ -461,7 +459,7 @@ async def test_what_is_less_trusted_or_was_said_at_the_same_moment_supersedes_no
         assert await ada.holding() == {"old", "new"}
 
 
-async def test_what_is_contradicted_goes_before_what_is_said_twice(somebody: Callable[[], Someone]) -> None:
+async def test_a_contradiction_is_settled_before_a_repetition(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     await ada.remembers_in_turn(a=SAME[0], b=SAME[1], porto=PORTO, lisbon=LISBON)
     assert (await ada.is_consolidated()).planned == 2
@@ -491,7 +489,7 @@ DIFFERING = st.one_of(
 @pytest.mark.thorough
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(DIFFERING, st.sampled_from(["other", "nothing", "same", "contradicts"]), st.text(max_size=20))
-async def test_what_differs_is_never_joined_without_the_models_yes(
+async def test_different_memories_are_joined_only_with_the_models_yes(
     somebody: Callable[[], Someone], judge: Judge, differing: tuple[str, str], says: str, nonsense: str
 ) -> None:
     one, other = differing
@@ -542,7 +540,7 @@ async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_fo
     assert (await ada.is_consolidated()).merged == 2
 
 
-async def test_what_a_model_will_not_read_stays_as_it_is_and_is_not_asked_about_every_night(
+async def test_a_memory_that_no_model_will_read_is_left_and_not_retried_every_night(
     ada: Someone, model: ModelServer
 ) -> None:
     model.fault = Reply(fault="content_risk")
@@ -570,7 +568,7 @@ async def test_a_night_has_bounds_and_the_nights_after_it_do_the_rest(
 # --- what looks outdated ----------------------------------------------------------------------------------------------
 
 
-async def test_what_ended_or_is_little_and_long_unsaid_may_be_outdated(somebody: Callable[[], Someone]) -> None:
+async def test_ended_or_long_unsaid_minor_memories_may_be_outdated(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     now = to_datetime(ada.clock() + YEAR)
     await ada.remembers("little", OTHERS[0], importance=0.3)
@@ -677,9 +675,7 @@ async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", sample(TOLD[::-1], 1))
-async def test_what_died_and_was_never_delivered_again_is_ended_the_next_night(
-    somebody: Callable[[], Someone], tell: AnswerStream
-) -> None:
+async def test_a_night_that_died_is_ended_by_the_next(somebody: Callable[[], Someone], tell: AnswerStream) -> None:
     unhurt = somebody()
     await tell(unhurt)
     writes = await writes_of(lambda services: unhurt.is_consolidated(services=services), unhurt.services)
@@ -708,7 +704,7 @@ async def test_delivered_twice_it_does_nothing_twice_and_asks_no_model_again(ada
 
 
 @pytest.mark.parametrize("change", [Someone.forgets, Someone.corrects])
-async def test_what_does_not_hold_any_more_takes_nothing_with_it(
+async def test_an_inactive_memory_takes_nothing_with_it(
     somebody: Callable[[], Someone], change: Callable[[Someone, str], Awaitable[None]]
 ) -> None:
     for name, expected in (("a", {"b"}), ("b", {"a"})):
@@ -723,7 +719,7 @@ async def test_what_does_not_hold_any_more_takes_nothing_with_it(
         assert without(await ada.all(), "consolidated") == without(before, "consolidated")
 
 
-async def test_what_is_forgotten_or_corrected_while_it_takes_others_in_lets_them_go(
+async def test_a_memory_forgotten_during_a_merge_lets_the_others_go(
     somebody: Callable[[], Someone],
 ) -> None:
     for change in (Someone.forgets, Someone.corrects):
@@ -750,7 +746,7 @@ async def all_nights(someone: Someone) -> None:
 
 
 @pytest.mark.parametrize("tell", TOLD)
-async def test_what_is_taken_back_is_as_it_was_but_for_counters(
+async def test_an_undone_night_restores_all_but_the_counters(
     somebody: Callable[[], Someone], tell: AnswerStream
 ) -> None:
     ada = somebody()
@@ -823,7 +819,7 @@ async def test_nights_of_a_model_that_always_says_one_thing_are_taken_back_exact
     assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
 
 
-async def test_what_a_memory_never_had_it_has_not_after_it_is_taken_back(somebody: Callable[[], Someone]) -> None:
+async def test_an_undone_night_leaves_no_field_that_was_not_there_before(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     await ada.remembers("a", SAME[0], count=3)
     await ada.remembers("b", SAME[1], importance=0.9, about_writing=True)
@@ -846,7 +842,7 @@ async def test_taken_back_twice_changes_nothing(ada: Someone) -> None:
 
 
 @pytest.mark.thorough
-async def test_what_was_taken_back_is_not_joined_again_nor_asked_about(ada: Someone, judge: Judge) -> None:
+async def test_an_undone_merge_is_neither_repeated_nor_asked_about(ada: Someone, judge: Judge) -> None:
     await ada.remembers_in_turn(porto=PORTO, lisbon=LISBON)
     taken_back = 0
     for night in ("night1", "night2", "night3"):
@@ -860,7 +856,7 @@ async def test_what_was_taken_back_is_not_joined_again_nor_asked_about(ada: Some
     assert {judge.relation(*pair) for pair in judge.asked} <= {"other"}
 
 
-async def test_what_was_forgotten_since_stays_forgotten(somebody: Callable[[], Someone]) -> None:
+async def test_a_memory_forgotten_since_the_night_stays_forgotten(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     await ada.remembers("a", SAME[0], count=3)
     await ada.remembers("b", SAME[1])
@@ -870,7 +866,7 @@ async def test_what_was_forgotten_since_stays_forgotten(somebody: Callable[[], S
     assert (await ada.memory("b"))["status"] == "forgotten"
 
 
-async def test_what_was_superseded_comes_back_also_where_its_successor_was_corrected_since(
+async def test_a_superseded_memory_comes_back_also_after_its_successor_was_corrected(
     somebody: Callable[[], Someone],
 ) -> None:
     ada = somebody()
@@ -881,7 +877,7 @@ async def test_what_was_superseded_comes_back_also_where_its_successor_was_corre
     assert await ada.holding() == {"porto"}
 
 
-async def test_what_is_told_again_since_is_not_there_twice(somebody: Callable[[], Someone]) -> None:
+async def test_a_memory_told_again_since_the_night_is_not_there_twice(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     await ada.remembers_in_turn(porto=PORTO, lisbon=LISBON)
     await ada.is_consolidated()
@@ -891,7 +887,7 @@ async def test_what_is_told_again_since_is_not_there_twice(somebody: Callable[[]
 
 
 @pytest.mark.parametrize("change", [Someone.forgets, Someone.corrects])
-async def test_what_stopped_being_true_since_does_not_come_back_in_other_words(
+async def test_a_memory_ended_since_the_night_does_not_come_back_in_other_words(
     somebody: Callable[[], Someone], change: Callable[[Someone, str], Awaitable[None]]
 ) -> None:
     ada = somebody()
@@ -904,7 +900,7 @@ async def test_what_stopped_being_true_since_does_not_come_back_in_other_words(
     assert gone not in await ada.holding()
 
 
-async def test_what_went_on_into_another_one_comes_back_as_well(somebody: Callable[[], Someone]) -> None:
+async def test_a_chain_of_merges_comes_back_as_well(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     await ada.remembers("a", SAME[0], count=2)
     await ada.remembers("b", SAME[1])

@@ -138,7 +138,7 @@ def test_one_that_is_spread_over_several_texts_is_found(client: Client, model: M
     assert asked["args"]["value"] == ["Rust", "Python"]
 
 
-def test_what_a_person_writes_into_a_text_themselves_is_theirs(
+def test_contact_details_typed_by_the_person_stay_in_their_text(
     client: Client, model: ModelServer, database: Stored
 ) -> None:
     """Whoever wants to be written to may say how: no model has written it."""

@@ -67,7 +67,7 @@ def test_a_snippet_holds_no_link_no_image_and_no_tag(client: Client, model: Mode
 
 
 @pytest.mark.thorough
-def test_what_is_found_comes_in_pages(client: Client, talked: list[str]) -> None:
+def test_found_conversations_come_in_pages(client: Client, talked: list[str]) -> None:
     first = client.get("/api/conversations?q=product&limit=1")
     rest = client.get(f"/api/conversations?q=product&limit=1&after={first['next']}")
     assert [each["id"] for each in (*first["items"], *rest["items"])] == [talked[1], talked[0]]

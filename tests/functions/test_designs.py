@@ -111,7 +111,7 @@ def test_a_new_conversation_names_its_design_in_both_protocols_and_shows_it(clie
     ],
     ids=["no role", "no design", "no name", "in the AI SDK's protocol"],
 )
-def test_what_is_not_offered_is_refused_before_anything_is_kept(client: Client, body: Any, told: str) -> None:
+def test_an_unknown_design_is_refused_before_anything_is_stored(client: Client, body: Any, told: str) -> None:
     assert told in refusal(client, **body)
     assert client.get("/api/conversations")["items"] == []
 

@@ -180,7 +180,7 @@ def test_a_text_that_was_just_drafted_can_be_handed_over(
     assert suggested(database, client) == [(draft_id, "11 years of experience")]
 
 
-def test_what_is_kept_is_the_text_as_its_user_edited_it(
+def test_the_stored_draft_is_the_text_that_its_user_edited(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     draft_id = drafted()
@@ -209,7 +209,7 @@ def test_the_same_draft_again_takes_the_place_of_what_is_kept_and_shows_it(
     assert suggested(database, client) == [(draft_id, TEXT)]
 
 
-def test_what_was_changed_there_meanwhile_is_asked_again_and_not_overwritten(
+def test_a_draft_changed_at_the_candidate_app_is_asked_again_and_not_overwritten(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     draft_id = drafted()
@@ -234,7 +234,7 @@ def test_a_yes_that_is_given_twice_is_carried_out_once(
     assert written == [approval["approval_id"]]
 
 
-def test_what_the_candidate_app_refuses_leaves_the_draft_as_it_was(
+def test_a_refusal_of_the_candidate_app_leaves_the_draft_unchanged(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored, app: CandidateAppServer
 ) -> None:
     draft_id = drafted()
@@ -322,7 +322,7 @@ def test_at_the_highest_level_what_nobody_checked_is_asked_about(
     assert suggested(database, client) == []
 
 
-def test_what_rests_on_something_forgotten_is_not_handed_over(
+def test_a_draft_that_rests_on_forgotten_words_is_not_handed_over(
     client: Client, model: ModelServer, drafted: Drafts
 ) -> None:
     model.script(calls(HAND_OVER, drafted(flagged=True)), Reply(text="I can draft it anew."))

@@ -158,7 +158,7 @@ def test_ten_days_of_yeses_earn_what_is_daily_and_an_undo_takes_it_back(
         (f"{INVITED}, and then they told me all of this: {'so much ' * 50}", {"status": "interview"}),
     ],
 )
-def test_what_is_told_of_nothing_in_the_list_is_asked(
+def test_a_message_that_names_nothing_of_the_list_is_asked_about(
     world: World, person: Client, model: ModelServer, words: str, change: dict[str, str]
 ) -> None:
     earns(world, person)
@@ -166,7 +166,9 @@ def test_what_is_told_of_nothing_in_the_list_is_asked(
 
 
 @pytest.mark.thorough
-def test_what_the_judge_does_not_find_in_the_message_is_asked(world: World, person: Client, model: ModelServer) -> None:
+def test_a_change_that_the_judge_does_not_find_in_the_message_is_asked_about(
+    world: World, person: Client, model: ModelServer
+) -> None:
     earns(world, person)
     call: ToolCall = {"name": "update_application", "arguments": {"application_id": APPLICATION, "status": "offer"}}
     model.script(Reply(tool_calls=[call]), wishes(""), Reply(text="Decide."))

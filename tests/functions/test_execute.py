@@ -298,7 +298,7 @@ async def test_a_yes_does_what_the_record_says_under_its_own_key(
     assert stage.effects_on(user_id) == [approval.id]
 
 
-async def test_what_is_done_holds_nothing_that_its_person_could_not_see(
+async def test_a_done_record_holds_nothing_that_its_person_could_not_see(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "ignore the rest")
@@ -309,7 +309,7 @@ async def test_what_is_done_holds_nothing_that_its_person_could_not_see(
 
 
 @pytest.mark.parametrize("status", ["pending", "rejected", "revised", "expired", "changed", "failed", "done"])
-async def test_what_no_yes_stands_behind_is_not_done(
+async def test_an_effect_without_a_yes_is_not_carried_out(
     stage: Stage, services: Services, user_id: str, status: Status
 ) -> None:
     approval = await asked(services, user_id)
@@ -612,9 +612,7 @@ async def test_one_killed_while_asking_again_asks_once(stage: Stage, services: S
         assert stage.effects_on(after.user_id) == []
 
 
-async def test_what_a_turn_asks_once_its_conversation_is_deleted_waits_for_nobody(
-    services: Services, user_id: str
-) -> None:
+async def test_a_question_of_a_deleted_conversation_waits_for_nobody(services: Services, user_id: str) -> None:
     with pytest.raises(NotFound):
         await proposer(services, user_id, "run", "deleted").submit(CHANGE, "call")
     [approval] = await services.approvals.list_all(user_id, 10)
@@ -717,7 +715,7 @@ async def test_whatever_goes_wrong_there_is_told_as_it_is_and_ends(
         assert stage.profile_of(user_id).get("version", 0) == (in_the_end == "done")
 
 
-async def test_what_never_arrived_is_sent_again_under_the_same_key(
+async def test_an_effect_that_never_arrived_is_sent_again_under_its_key(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -760,7 +758,7 @@ async def test_of_twenty_at_once_one_does_it(stage: Stage, services: Services, u
     assert len(stage.writes) == 1
 
 
-async def test_what_is_being_carried_out_is_left_to_who_does_it(stage: Stage, services: Services, user_id: str) -> None:
+async def test_a_record_being_executed_is_left_to_its_process(stage: Stage, services: Services, user_id: str) -> None:
     approval = await asked(services, user_id)
     stage.app.misbehave("hold_before")
     doing = asyncio.ensure_future(approved(services, approval))
@@ -773,7 +771,7 @@ async def test_what_is_being_carried_out_is_left_to_who_does_it(stage: Stage, se
     check_done_once(stage, await doing)
 
 
-async def test_what_else_is_noted_in_the_record_meanwhile_does_not_keep_its_end_out(
+async def test_another_note_in_the_record_does_not_block_its_end(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -820,7 +818,7 @@ forbidding_soon = pytest.mark.parametrize(("forbid", "why"), list(FORBIDS.values
 
 
 @forbidding
-async def test_what_came_between_the_yes_and_the_effect_counts(
+async def test_a_ban_between_the_yes_and_the_effect_counts(
     stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
 ) -> None:
     approval = await decided(services, await asked(services, user_id))
@@ -835,7 +833,7 @@ async def test_what_came_between_the_yes_and_the_effect_counts(
 
 
 @forbidding_soon
-async def test_what_came_before_it_is_sent_for_another_version_counts(
+async def test_a_change_before_the_effect_is_sent_for_another_version_counts(
     stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -852,7 +850,7 @@ async def test_what_came_before_it_is_sent_for_another_version_counts(
 
 
 @forbidding
-async def test_what_came_before_it_is_sent_again_counts(
+async def test_a_ban_before_the_effect_is_sent_again_counts(
     stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -878,7 +876,7 @@ async def test_everybodys_brake_counts_too(stage: Stage, services: Services, use
 
 
 @pytest.mark.parametrize(("level", "status"), [("L0", "failed"), ("L1", "failed"), ("L2", "failed"), ("L3", "done")])
-async def test_what_the_level_alone_allowed_needs_that_level_still(
+async def test_a_change_that_the_level_allowed_still_needs_that_level(
     stage: Stage, services: Services, user_id: str, level: Level, status: Status
 ) -> None:
     approval = await asked(services, user_id, answer="run")
@@ -897,7 +895,7 @@ async def gone(*_: Any) -> Any:
 @pytest.mark.thorough
 @pytest.mark.parametrize("unreadable", [(Signals, "check_brake"), (Autonomy, "get")], ids=["the brake", "the level"])
 @pytest.mark.parametrize("before", ["approved", "unknown"])
-async def test_what_nobody_can_tell_is_allowed_is_not_done(
+async def test_an_effect_whose_permission_cannot_be_read_is_not_carried_out(
     stage: Stage,
     services: Services,
     user_id: str,
@@ -965,7 +963,7 @@ async def test_a_yes_in_the_last_second_is_carried_out_after_it(stage: Stage, se
     check_done_once(stage, await found_out(stage, services, approval))
 
 
-async def test_what_cannot_be_found_out_ends_when_nobody_could_tell_any_more(
+async def test_an_unknown_outcome_ends_when_nobody_could_tell_it(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -1054,7 +1052,7 @@ async def test_an_effect_whose_answer_was_lost_is_not_told_as_finished_even_afte
     assert (status.state, status.receipt) == ("running", pause.Receipt(finished=(approval.id,)))
 
 
-async def test_what_the_brake_met_between_the_yes_and_the_effect_is_told_as_stopped(
+async def test_an_effect_stopped_between_yes_and_sending_is_told_as_stopped(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await decided(services, await asked(services, user_id))

@@ -33,7 +33,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 # --- what is remembered -----------------------------------------------------------------------------------------------
 
 
-async def test_what_was_said_is_remembered_with_the_words_and_the_message_it_rests_on(talk: Talk) -> None:
+async def test_a_memory_has_the_words_and_the_message_it_rests_on(talk: Talk) -> None:
     await talk.says("Hello!", "I live in Lisbon.", "I want to lead a product team within a year.")
     await talk.falls_silent()
     memory = await talk.memory("Lives in Lisbon.")
@@ -73,7 +73,7 @@ async def test_extracted_five_times_a_conversation_adds_nothing_after_the_first(
     assert await talk.raw() == before
 
 
-async def test_what_was_read_is_not_read_again_and_what_follows_is(talk: Talk) -> None:
+async def test_a_read_message_is_not_read_again_and_later_ones_are(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     assert len(await talk.falls_silent()) == 1
     assert await talk.falls_silent() == []
@@ -107,7 +107,7 @@ async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, m
     assert await talk.falls_silent() == []
 
 
-async def test_what_was_written_in_a_turn_that_died_is_read_too(talk: Talk) -> None:
+async def test_a_message_of_a_turn_that_died_is_read(talk: Talk) -> None:
     await talk.says("I speak German.")
     talk.clock.advance(1)
     turn = NewTurn("dead", "msg9", "I live in Lisbon.", talk.clock())
@@ -154,7 +154,7 @@ async def test_whatever_a_model_makes_up_is_dropped_and_counted(talk: Talk, caps
     assert '"MemoriesDroppedNotMeant":[1' in said.replace(" ", "")
 
 
-async def test_what_a_judge_finds_said_otherwise_is_remembered_in_the_users_own_words(talk: Talk) -> None:
+async def test_a_note_that_the_judge_rejects_is_kept_in_the_users_own_words(talk: Talk) -> None:
     await talk.says("honestly i want out of on-call asap")
     talk.model.script(finds(note("Hates the team of Acme.", "i want out of on-call")))
     await talk.falls_silent()
@@ -177,7 +177,7 @@ async def test_without_a_judge_nothing_is_lost_and_nothing_is_used(talk: Talk) -
 
 
 @pytest.mark.thorough
-async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_second_extraction(talk: Talk) -> None:
+async def test_a_note_that_waits_for_a_judge_is_read_within_an_hour_without_a_second_extraction(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.", "I want out of on-call.")
     talk.model.script(*NO_JUDGE, *NO_JUDGE)
     for tries in (1, 2):
@@ -196,7 +196,7 @@ async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_
 
 
 @pytest.mark.thorough
-async def test_what_a_provider_refuses_to_judge_keeps_nothing_else_from_being_judged(talk: Talk) -> None:
+async def test_a_judge_that_refuses_one_note_keeps_no_other_from_being_judged(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.")
     talk.model.script(*[Reply(fault="content_risk", to=JUDGE)] * 2)
     for tries in (1, 2):
@@ -213,7 +213,7 @@ async def test_what_a_provider_refuses_to_judge_keeps_nothing_else_from_being_ju
 
 
 @pytest.mark.thorough
-async def test_what_a_judge_refuses_later_is_gone_and_leaves_nothing(talk: Talk) -> None:
+async def test_a_note_that_the_judge_refuses_later_is_gone(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
@@ -280,7 +280,7 @@ OWN_SHAPES = {
 
 
 @pytest.mark.parametrize("shape", OWN_SHAPES)
-async def test_what_looks_pasted_but_may_be_typed_is_read(talk: Talk, shape: str) -> None:
+async def test_possibly_pasted_text_is_read(talk: Talk, shape: str) -> None:
     text, quote, status = OWN_SHAPES[shape]
     await talk.says(text)
     talk.model.script(finds(note(quote, quote)))
@@ -298,7 +298,7 @@ OTHERS_SHAPES = {
 
 
 @pytest.mark.parametrize("shape", OTHERS_SHAPES)
-async def test_what_others_wrote_is_not_read_and_the_activity_says_which_lines(talk: Talk, shape: str) -> None:
+async def test_others_text_is_not_read_and_the_activity_names_its_lines(talk: Talk, shape: str) -> None:
     text, quote, lines = OTHERS_SHAPES[shape]
     await talk.says(text)
     talk.model.script(finds(note(quote, quote)))
@@ -329,7 +329,7 @@ async def test_a_short_answer_is_inferred_from_its_question(talk: Talk) -> None:
     assert (memory.trust, memory.quote, memory.question) == ("inferred", "yes", "Do you live in Lisbon?")
 
 
-async def test_what_is_sensitive_waits_in_no_prompt_and_no_search(talk: Talk) -> None:
+async def test_a_sensitive_memory_that_waits_is_in_no_prompt_and_no_search(talk: Talk) -> None:
     await talk.says("I was diagnosed with diabetes in 2019.", "I live in Lisbon.")
     [step] = await talk.falls_silent()
     assert step.proposed
@@ -344,7 +344,7 @@ async def test_what_is_sensitive_waits_in_no_prompt_and_no_search(talk: Talk) ->
 # --- against what is known --------------------------------------------------------------------------------------------
 
 
-async def test_what_a_model_finds_to_be_about_writing_is_kept_as_such(talk: Talk) -> None:
+async def test_a_memory_about_writing_is_marked_as_one(talk: Talk) -> None:
     await talk.says("I prefer short texts about me.", "I don't want to leave Lisbon.")
     notes = (
         note("Prefers short texts", "I prefer short texts about me", about_writing=True),
@@ -356,7 +356,7 @@ async def test_what_a_model_finds_to_be_about_writing_is_kept_as_such(talk: Talk
     assert [each["about_writing"] for each in await talk.raw(quote={"$regex": "Lisbon"})] == [False]
 
 
-async def test_what_changed_takes_the_place_of_what_was(talk: Talk) -> None:
+async def test_a_changed_fact_replaces_the_former_one(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()
     moved = talk.clock()
@@ -381,7 +381,7 @@ async def test_who_moves_back_lives_there_again(talk: Talk) -> None:
     assert await talk.remembered("superseded") == ["Lives in Berlin.", "Lives in Berlin.", "Lives in Lisbon."]
 
 
-async def test_what_changed_within_one_conversation_did_too(talk: Talk) -> None:
+async def test_a_fact_changed_within_one_conversation_replaces_the_former_one(talk: Talk) -> None:
     await talk.says("I live in Leeds.")
     await talk.falls_silent()
     await talk.says("I live in Berlin.", "I speak German.", "I moved from Berlin to Lisbon.", conversation_id="c2")
@@ -434,9 +434,7 @@ async def test_a_model_that_errs_joins_no_notes_with_other_figures(talk: Talk, k
 
 
 @pytest.mark.parametrize(("known", "status"), [(None, "proposed"), ("Plays music with an orchestra abroad", "active")])
-async def test_what_is_nearer_to_something_forgotten_than_to_what_is_known_is_asked_about(
-    talk: Talk, known: str | None, status: str
-) -> None:
+async def test_a_note_nearer_to_something_forgotten_is_asked_about(talk: Talk, known: str | None, status: str) -> None:
     gone = await put(talk, "Plays the cello in an orchestra in Porto")
     if known:
         await put(talk, known)
@@ -487,7 +485,7 @@ async def test_one_note_supersedes_all_that_it_contradicts(talk: Talk) -> None:
     assert len(await talk.remembered("superseded")) == 2
 
 
-async def test_what_is_only_inferred_replaces_nothing_that_was_said(talk: Talk) -> None:
+async def test_an_inferred_note_replaces_no_statement(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()
     await talk.says(("Do you live in Lisbon?", "yes"), conversation_id="c2")
@@ -499,7 +497,7 @@ async def test_what_is_only_inferred_replaces_nothing_that_was_said(talk: Talk) 
     assert await talk.remembered() == ["Lives in Berlin."]
 
 
-async def test_what_was_said_before_replaces_nothing_that_was_said_after(talk: Talk) -> None:
+async def test_an_earlier_statement_replaces_no_later_one(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(60)
     await talk.says("I live in Porto.", conversation_id="c2")
@@ -526,7 +524,7 @@ async def test_a_verdict_about_what_was_not_asked_counts_for_nothing(talk: Talk)
     assert await talk.remembered() == ["Lives in Berlin.", "Lives in Lisbon.", "Speaks German."]
 
 
-async def test_what_was_compared_by_day_is_not_compared_again_at_night(talk: Talk) -> None:
+async def test_memories_compared_by_day_are_not_compared_at_night(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()
     assert await talk.services.merges.list_due_users("", 10**6) == []
@@ -563,7 +561,7 @@ async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: 
 
 
 @pytest.mark.parametrize("cause", ["Braked", "OverBudget"])
-async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> None:
+async def test_an_outage_does_not_count_as_an_attempt(talk: Talk, cause: str) -> None:
     await talk.says("I live in Lisbon.")
     step = ExtractionState(
         user_id=talk.user_id, conversation_id="c1", error=CaughtError.model_validate({"Error": cause})
@@ -591,7 +589,7 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     assert len(talk.asked("/chat/completions")) == 2
 
 
-async def test_what_was_written_without_a_vector_gets_one_with_the_next_reading(talk: Talk) -> None:
+async def test_a_memory_without_a_vector_gets_one_at_the_next_reading(talk: Talk) -> None:
     before = await put(talk, "Lives in Porto.")
     talk.model.embeddings_fault = 503
     known = await correct(talk.services, talk.user_id, before, "Lives in Faro.")

@@ -131,9 +131,7 @@ async def test_a_no_leaves_everything_and_the_record_says_nothing(talk: Talk, mo
         *(pytest.param(each, marks=pytest.mark.thorough) for each in ([], ["x"] * 21, ["$ne"], "all")),
     ],
 )
-async def test_what_is_not_theirs_not_there_or_no_list_of_ids_is_not_asked(
-    talk: Talk, mongodb_uri: str, arguments: Any
-) -> None:
+async def test_invalid_or_foreign_memory_ids_are_not_asked_about(talk: Talk, mongodb_uri: str, arguments: Any) -> None:
     await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         call: ToolCall = {"name": "forget_memory", "arguments": {"memory_ids": arguments}}
@@ -143,7 +141,7 @@ async def test_what_is_not_theirs_not_there_or_no_list_of_ids_is_not_asked(
 
 
 @pytest.mark.thorough
-async def test_what_is_asked_about_already_is_not_asked_twice(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_memory_already_asked_about_is_not_asked_twice(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         card = is_asked(talk, client, memory_id)
@@ -158,7 +156,7 @@ async def test_what_is_asked_about_already_is_not_asked_twice(talk: Talk, mongod
 
 @pytest.mark.parametrize("change", ["said again", "more of the same", "corrected"])
 @pytest.mark.thorough
-async def test_what_is_not_as_it_was_shown_is_not_forgotten(talk: Talk, mongodb_uri: str, change: str) -> None:
+async def test_a_memory_changed_since_it_was_shown_is_not_forgotten(talk: Talk, mongodb_uri: str, change: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         card = is_asked(talk, client, memory_id)
@@ -180,7 +178,7 @@ async def test_what_is_not_as_it_was_shown_is_not_forgotten(talk: Talk, mongodb_
 
 
 @pytest.mark.thorough
-async def test_what_was_forgotten_on_the_page_meanwhile_is_shown_no_more(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_memory_forgotten_on_the_page_leaves_the_card(talk: Talk, mongodb_uri: str) -> None:
     one, other = await put(talk, KNOWN), await put(talk, "Likes trains.")
     with chatting(talk, mongodb_uri) as client:
         card = is_asked(talk, client, one, other)
@@ -385,7 +383,7 @@ async def test_a_tool_of_the_effect_memory_may_ask_at_each_level_and_what_follow
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["nobody decides", "its conversation is deleted"])
-async def test_what_nobody_allowed_is_as_if_it_had_not_been_found(talk: Talk, mongodb_uri: str, how: str) -> None:
+async def test_an_unapproved_memory_counts_as_never_found(talk: Talk, mongodb_uri: str, how: str) -> None:
     memory_id = await proposed(talk)
     with tools_of(talk, mongodb_uri, keeping(talk, memory_id)) as client:
         talk.model.script(Reply(tool_calls=[{"name": "keep", "arguments": {}}]))

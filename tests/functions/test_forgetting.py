@@ -113,7 +113,7 @@ async def changes_message(talk: Talk, content: str, **fields: Any) -> None:
 
 
 @pytest.mark.thorough
-async def test_what_is_left_of_it_says_nothing(talk: Talk) -> None:
+async def test_a_forgotten_memorys_remains_say_nothing(talk: Talk) -> None:
     await talk.says(SAID, "I live in Lisbon.")
     await talk.falls_silent()
     assert "user_memories" in await kept_of(talk, "Acme")
@@ -137,14 +137,14 @@ async def test_the_words_stay_in_the_transcript_until_it_is_deleted(talk: Talk) 
     assert await kept_of(talk, "Acme") == set()
 
 
-async def test_what_it_replaced_goes_with_it(talk: Talk) -> None:
+async def test_forgetting_takes_the_replaced_memory_along(talk: Talk) -> None:
     older = await put(talk, "Lives in Leeds.")
     newer = await correct(talk.services, talk.user_id, older, "Lives in Lisbon.")
     assert set((await forgets(talk, newer.id)).ids) == {older, newer.id}
     assert [await talk.remembered(status) for status in ("active", "superseded", "merged")] == [[], [], []]
 
 
-async def test_what_says_exactly_the_same_goes_with_it_and_what_sounds_alike_stays(talk: Talk) -> None:
+async def test_forgetting_takes_equal_memories_along_and_leaves_similar_ones(talk: Talk) -> None:
     older = await put(talk, "Lives in Berlin.")
     newer = await correct(talk.services, talk.user_id, older, "Lives in Porto.")
     again = await put(talk, "lives in  BERLIN")
@@ -153,7 +153,7 @@ async def test_what_says_exactly_the_same_goes_with_it_and_what_sounds_alike_sta
     assert await talk.remembered() == ["Likes Berlin.", newer.content]
 
 
-async def test_what_was_merged_goes_with_what_says_it_now(talk: Talk) -> None:
+async def test_forgetting_takes_merged_memories_along(talk: Talk) -> None:
     one, other = await put(talk, "Lives in Berlin."), await put(talk, "Is based in Berlin.")
     await talk.services.merges.replace(talk.user_id, one, other, "merged", "night1", talk.clock())
     assert set((await forgets(talk, one)).ids) == {one, other}
@@ -170,7 +170,9 @@ async def test_forgotten_twice_is_forgotten_once(talk: Talk) -> None:
         await explain(talk.services.conversations, talk.services.memories, talk.user_id, memory_id)
 
 
-async def test_what_a_process_that_died_began_is_ended_by_the_next(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unfinished_forgetting_is_ended_by_the_next_process(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memory_id, other = await was_said(talk), await put(talk, "Likes trains.")
     with monkeypatch.context() as patch:
         patch.setattr(Messages, "exclude_from_prompts", _dies)
@@ -185,7 +187,7 @@ async def _dies(*_: Any) -> None:
     raise RuntimeError
 
 
-async def test_what_it_is_corrected_to_meanwhile_goes_with_it(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_forgetting_takes_a_simultaneous_correction_along(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     known = await put(talk, "Lives in Berlin.")
     beginning = talk.services.tombstones.begin
     corrected: list[Memory] = []
@@ -220,7 +222,7 @@ async def test_whoever_corrects_what_is_being_forgotten_is_told_so(talk: Talk, m
 # --- in the messages --------------------------------------------------------------------------------------------------
 
 
-async def test_what_said_it_and_what_was_answered_from_then_on_is_withheld_and_the_users_other_words_stay(
+async def test_forgetting_withholds_the_message_and_its_answers_and_leaves_the_users_other_words(
     talk: Talk,
 ) -> None:
     await talk.says("I like trains.")
@@ -306,7 +308,7 @@ async def test_an_answer_that_saw_only_a_long_results_end_is_withheld(talk: Talk
     assert memory_id in (await messages(talk))[-1]["saw"]
 
 
-async def test_what_a_tool_said_word_for_word_leaves_the_window(talk: Talk) -> None:
+async def test_a_tools_verbatim_result_leaves_the_window(talk: Talk) -> None:
     await talk.says("Hello.", conversation_id="c2")
     said = json.dumps([{"parts": [{"content": "Employer:\nI worked at\nAcme Ltd"}]}])
     await changes_message(talk, "I see.", model_messages=said)
@@ -336,7 +338,7 @@ async def test_the_audit_of_calls_that_told_it_is_emptied(talk: Talk, mongodb_ur
     assert (entry["tool"], entry["outcome"], entry["result"]) == ("query_user_knowledge", "succeeded", None)
 
 
-async def test_what_never_was_linked_stays_and_the_answer_says_so(talk: Talk) -> None:
+async def test_unlinked_text_stays_and_the_answer_says_so(talk: Talk) -> None:
     await talk.says("The hospital that let me go was a mess.", conversation_id="c2")
     memory_id = await was_said(talk)
     told = await forgets(talk, memory_id)
@@ -410,7 +412,7 @@ async def test_a_vector_of_another_model_is_near_nothing(talk: Talk) -> None:
     assert signature_of([]) == b""
 
 
-async def test_what_was_forgotten_is_not_learnt_again_by_itself(talk: Talk) -> None:
+async def test_a_forgotten_memory_is_not_learned_again(talk: Talk) -> None:
     memory_id = await was_said(talk)
     await forgets(talk, memory_id)
     await talk.says(SAID, conversation_id="c2")
@@ -505,9 +507,7 @@ async def test_a_draft_that_rests_on_it_is_flagged_and_holds_nothing_of_it(talk:
 @pytest.mark.thorough
 @pytest.mark.parametrize("status", ["pending", "approved"])
 @pytest.mark.parametrize("what", ["card", "about", "headline", "says it"])
-async def test_what_waits_and_cites_it_ends_as_changed_and_its_conversation_is_told(
-    talk: Talk, what: str, status: str
-) -> None:
+async def test_a_pending_approval_that_cites_it_ends_as_changed_and_is_told(talk: Talk, what: str, status: str) -> None:
     memory_id = await was_said(talk)
     draft = await drafted(talk, memory_id)
     proposal = {
@@ -530,7 +530,7 @@ async def test_what_waits_and_cites_it_ends_as_changed_and_its_conversation_is_t
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-async def test_what_was_published_with_it_is_named_and_its_record_says_no_more(talk: Talk) -> None:
+async def test_a_publication_with_it_is_named_and_its_record_emptied(talk: Talk) -> None:
     memory_id = await was_said(talk)
     draft = await drafted(talk, memory_id)
     await asked(talk, publication_of(draft), status="done", outcome="Your card is published.")
@@ -541,7 +541,7 @@ async def test_what_was_published_with_it_is_named_and_its_record_says_no_more(t
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-async def test_what_is_asked_for_just_as_it_is_forgotten_is_never_carried_out(
+async def test_an_approval_created_during_the_forgetting_is_never_carried_out(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever forgot it could not find the record yet."""

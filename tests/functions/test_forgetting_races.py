@@ -54,7 +54,7 @@ async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(t
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-async def test_what_is_said_right_after_it_was_forgotten_is_not_withheld(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_message_right_after_the_forgetting_is_not_withheld(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     with chatting(talk, mongodb_uri) as client:
         await forget(talk.services, talk.user_id, [memory_id])
@@ -66,7 +66,7 @@ async def test_what_is_said_right_after_it_was_forgotten_is_not_withheld(talk: T
     assert await talk.remembered() == ["Speaks German."]
 
 
-async def test_what_a_turn_that_died_left_behind_is_withheld_too(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_dead_turns_text_is_withheld_too(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     talk.clock.advance(1)
     await talk.services.conversations.claim(talk.user_id, "c1", NewTurn("dead", "m9", f"Again: {ACME}", talk.clock()))
@@ -96,7 +96,7 @@ async def test_a_forgotten_exchange_is_not_made_again(talk: Talk, mongodb_uri: s
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("late", [False, True], ids=["before it is stored", "while it is stored"])
-async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
+async def test_a_decision_before_the_forgetting_is_not_learned_after_it(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
     memory_id = await acme(talk)
@@ -168,7 +168,7 @@ async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) ->
 # --- what waits for a yes ---------------------------------------------------------------------------------------------
 
 
-async def test_what_waits_for_a_yes_is_shown_to_no_model_and_superseded_by_none(talk: Talk) -> None:
+async def test_a_memory_that_waits_for_a_yes_is_in_no_prompt_and_not_superseded(talk: Talk) -> None:
     await talk.says("I was diagnosed with diabetes in 2019.")
     await talk.falls_silent()
     await talk.says("I was diagnosed with diabetes in 2021.", conversation_id="c2")

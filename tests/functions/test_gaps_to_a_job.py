@@ -83,7 +83,7 @@ def test_a_gap_to_a_chosen_job_quotes_the_posting_and_the_library(
     ],
     ids=["stands nowhere", "stands in the library", "no quote", "no requirement", "not asked for", "another figure"],
 )
-def test_what_the_posting_does_not_ask_for_is_no_gap_to_it(
+def test_a_skill_that_the_posting_does_not_ask_for_is_no_gap(
     client: Client, chat: ChatServer, model: ModelServer, change: dict[str, str]
 ) -> None:
     has_job(chat, client.user_id)

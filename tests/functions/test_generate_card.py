@@ -97,7 +97,7 @@ def test_a_state_that_a_function_does_not_have_is_one_clear_error(function: str,
         FUNCTIONS[function].handler(event, None)
 
 
-def test_what_passes_from_state_to_state_are_ids_and_counts(draft: Draft, environment: str, mongodb_uri: str) -> None:
+def test_states_pass_ids_and_counts_alone(draft: Draft, environment: str, mongodb_uri: str) -> None:
     with MongoClient(mongodb_uri) as client:
         degree = {"degree": "BSc Nursing", "school": "University of Leeds"}
         client[environment]["candidates_enhanced"].insert_one({"user_id": draft.user_id, "education": [degree]})
@@ -111,7 +111,7 @@ def test_what_passes_from_state_to_state_are_ids_and_counts(draft: Draft, enviro
     assert kept(draft).label == "Drafted"
 
 
-def test_what_somebody_wrote_is_in_no_error_and_in_no_line_of_the_log(
+def test_no_users_text_is_in_an_error_or_log_line(
     draft: Draft, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def broken(*_: object) -> Draft:

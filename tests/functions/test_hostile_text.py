@@ -208,7 +208,7 @@ def say(user: Client, ai_sdk: bool, text: str) -> list[Event]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("ai_sdk", [False, True], ids=["plain", "AI SDK"])
 @pytest.mark.parametrize("beacon", BEACONS)
-def test_what_would_carry_something_off_is_shown_dead_wherever_it_is_split(
+def test_an_exfiltrating_link_is_disabled_wherever_the_stream_splits_it(
     chat: ChatServer, model: ModelServer, beacon: str, ai_sdk: bool
 ) -> None:
     pieces = [piece for place in range(len(beacon)) for piece in (beacon[:place], beacon[place:], "\n\n") if piece]

@@ -230,7 +230,7 @@ def test_another_topic_is_theirs_to_choose(client: Client, chat: ChatServer, mod
     assert [(each["title"], each["status"]) for each in topics] == [("Acme", "backlog"), ("My studies", "active")]
 
 
-def test_what_is_there_is_shown_at_once(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_an_existing_draft_is_shown_at_once(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     call: ToolCall = {"name": "show_draft", "arguments": {}}
     knows(chat, conversation_id, topics=[ACME])
@@ -428,7 +428,7 @@ def test_a_sentence_is_struck_out_by_hand_and_by_the_tool(client: Client, chat: 
 OVER = {"reason": "asked", "quote": "my bus is here", "told_to": 1}
 
 
-def test_what_is_over_goes_on_by_words_by_the_tool_and_by_hand(
+def test_an_ended_interview_goes_on_by_words_tool_or_button(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)

@@ -200,7 +200,7 @@ def test_its_head_is_put_in_by_code_field_by_field_as_the_person_chose(client: C
     assert refused.status_code == 422
 
 
-def test_what_was_chosen_once_stands_on_each_and_nothing_is_headed_by_nobody(client: Client, chat: ChatServer) -> None:
+def test_a_chosen_head_stands_on_each_document_and_none_is_headed_by_nobody(client: Client, chat: ChatServer) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     chosen = {"document_name": " Maya\nO. ", "document_head": ["phone", "email"]}
     client.request("PUT", "/api/settings", json=chosen).raise_for_status()

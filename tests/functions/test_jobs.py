@@ -118,7 +118,7 @@ def test_wishes_stay_as_they_were_chosen(seeker: Client, connected: ChatServer) 
         {"never": [""]},
     ],
 )
-def test_what_is_no_wish_is_refused_and_changes_nothing(seeker: Client, wishes: dict[str, Any]) -> None:
+def test_an_invalid_wish_is_refused_and_changes_nothing(seeker: Client, wishes: dict[str, Any]) -> None:
     refused = seeker.request("PUT", "/api/jobs/settings", json={"is_on": True, "wishes": wishes})
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
     assert seeker.get("/api/jobs/settings")["is_on"] is False
@@ -165,7 +165,7 @@ def test_thumbs_teach_what_can_be_read_and_reset(seeker: Client, connected: Chat
 
 
 @pytest.mark.thorough
-def test_what_is_forgotten_leaves_the_reasons_that_rest_on_it_and_the_search_under_way(
+def test_forgetting_removes_the_reasons_that_rest_on_it_and_the_search_in_progress(
     seeker: Client, connected: ChatServer, model: ModelServer
 ) -> None:
     [memory_id] = remembers(seeker, model, LISBON)
@@ -343,7 +343,7 @@ def test_a_word_of_our_own_instructions_is_not_private(
     assert len(boards.api.requests) == seen + 2
 
 
-def test_what_a_wish_ruled_out_is_told_to_the_model_and_by_which_wish(seeker: Client, model: ModelServer) -> None:
+def test_a_ruled_out_job_is_told_to_the_model_with_the_wish(seeker: Client, model: ModelServer) -> None:
     wishes = {"places": ["Porto"], "remote": "no"}
     seeker.request("PUT", "/api/jobs/settings", json={"is_on": False, "wishes": wishes})
     search: ToolCall = {"name": "search_jobs", "arguments": {"query": "Backend Engineer", "place": "Berlin"}}
@@ -367,7 +367,7 @@ def test_a_match_tells_its_fit_and_warns_with_the_postings_own_sentence(seeker: 
     assert (engineer["fit"], engineer["warnings"]) == (None, [])
 
 
-def test_what_one_said_about_jobs_is_suggested_as_a_wish_and_decides_nothing_before_it_is_saved(
+def test_a_statement_about_jobs_is_suggested_as_a_wish_and_decides_nothing_before_it_is_saved(
     seeker: Client, model: ModelServer
 ) -> None:
     banks = ("Please remember: no banks any more.", "Decided not to apply to banks.", "no banks any more")

@@ -185,7 +185,7 @@ def test_without_an_offer_nothing_is_generated_whatever_the_model_calls(
         ("yes, but how long does it take?", "Five minutes."),
     ],
 )
-def test_what_no_yes_is_the_model_reads_and_begins_nothing(
+def test_a_message_that_is_no_yes_begins_no_lesson(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, said: str, answered: str
 ) -> None:
     conversation_id = offers(client, model)
@@ -301,7 +301,7 @@ def test_a_goal_is_kept_with_their_words_and_tells_what_is_missing(
     ],
     ids=["as it stands", "another figure", "no such quote", "something else"],
 )
-def test_what_they_have_of_it_is_quoted_from_what_is_known_of_them(
+def test_a_persons_knowledge_of_a_topic_is_quoted_from_their_data(
     client: Client, chat: ChatServer, model: ModelServer, have: str, quote: str, told: str
 ) -> None:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
@@ -319,7 +319,7 @@ def test_what_they_have_of_it_is_quoted_from_what_is_known_of_them(
     assert (found["have"], [each["text"] for each in found["have_quotes"]]) == (told, [quote] if told else [])
 
 
-def test_what_they_have_of_it_may_stand_in_their_resume_alone_and_goes_with_it(
+def test_knowledge_quoted_from_a_resume_goes_with_the_resume(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     text, path = "Hired six people in two years.", "/".join(("", "work", "0", "highlights", "0"))
@@ -372,7 +372,7 @@ def test_a_decision_that_they_did_not_say_is_not_kept(client: Client, chat: Chat
     ],
     ids=["praise", "code", "what an earlier answer said"],
 )
-def test_what_the_guide_says_is_shown_and_stored_as_it_was_said(
+def test_the_guides_words_are_shown_and_stored_unchanged(
     client: Client, model: ModelServer, written: str | list[str]
 ) -> None:
     model.script_chat(Reply(text=written), Reply(text=written))
@@ -398,7 +398,7 @@ NO = "That would help to harm people, so it is not taught here."
 
 
 @pytest.mark.parametrize("wish", [each["text"] for each in WISHES if each["dangerous"]])
-def test_what_would_harm_people_is_declined_in_the_model_s_words_and_nothing_is_written(
+def test_a_harmful_topic_is_declined_in_the_models_words(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, wish: str
 ) -> None:
     conversation_id = offers(client, model)
@@ -413,7 +413,7 @@ def test_what_would_harm_people_is_declined_in_the_model_s_words_and_nothing_is_
 @pytest.mark.parametrize(
     "wish", [*(each["text"] for each in WISHES if not each["dangerous"]), "suicide prevention", "fuck, I meant physics"]
 )
-def test_what_is_sensitive_but_serves_people_is_taught_like_all_else(
+def test_a_sensitive_topic_that_serves_people_is_taught(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, wish: str
 ) -> None:
     offer = call("confirm_with_user", about=wish, question=f"Shall we begin with {wish}?")
@@ -460,7 +460,7 @@ def test_a_wish_to_learn_in_the_chat_is_handed_over_by_a_button_and_understood_t
     assert there.conversation_id != answer.conversation_id
 
 
-def test_what_is_not_about_learning_is_handed_back_to_the_chat(client: Client, started: Started) -> None:
+def test_a_message_that_is_not_about_learning_returns_to_the_chat(client: Client, started: Started) -> None:
     answer = client.say("What do you remember about me?", role="learning")
     [offered] = [each.data for each in answer.events if each.name == "handover"]
     assert offered == {"role": "chat", "words": "What do you remember about me?"}

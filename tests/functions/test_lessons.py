@@ -137,7 +137,7 @@ def test_an_answer_that_is_sent_twice_counts_once(client: Client, chat: ChatServ
     assert answers(client, lesson_id, 0, 1, seen=2)["question"]["answers"] == 3
 
 
-def test_what_is_not_theirs_or_not_there_is_not_found(client: Client, chat: ChatServer) -> None:
+def test_an_unknown_or_foreign_lesson_is_not_found(client: Client, chat: ChatServer) -> None:
     others = has_lesson(chat, "auth0|somebody-else")
     mine = has_lesson(chat, client.user_id)
     assert client.request("GET", f"/api/lessons/{others}").status_code == 404
@@ -197,9 +197,7 @@ def test_under_the_brake_no_goal_is_chosen(client: Client) -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_forgotten_leaves_decisions_and_wishes_too(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_forgetting_removes_decisions_and_wishes_too(client: Client, chat: ChatServer, model: ModelServer) -> None:
     secret = "I want to leave Northwind"
     remember = {"type": "goal", "text": "Wants to leave Northwind", "quote": secret}
     decide = {"kind": "goal", "text": "Leave Northwind", "quote": secret}

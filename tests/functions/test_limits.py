@@ -155,9 +155,7 @@ def test_a_day_that_is_used_up_is_told_before_anything_is_spent(
         assert user.say("Good morning").last.name == "done"
 
 
-def test_what_is_left_of_the_day_is_all_that_a_turn_may_cost(
-    chat: ChatServer, client: Client, model: ModelServer
-) -> None:
+def test_a_turn_may_cost_the_rest_of_the_day_at_most(chat: ChatServer, client: Client, model: ModelServer) -> None:
     model.script(Reply(text="One.", usage=USAGE), Reply(text="Two.", tool_calls=[CALL], usage=USAGE))
     with limited(chat, client, day_ceiling_usd=USAGE_USD * 1.5, turn_ceiling_usd=1) as user:
         user.say("Hello")
@@ -262,7 +260,7 @@ def test_a_refusal_reaches_ai_sdk_clients_as_an_http_error(chat: ChatServer, cli
 
 
 @pytest.mark.thorough
-def test_what_tools_returned_counts_in_the_estimate(chat: ChatServer, client: Client, model: ModelServer) -> None:
+def test_tool_results_count_in_the_estimate(chat: ChatServer, client: Client, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         chunk = {"user_id": client.user_id, "title": "CV", "source_type": "resume", "text": "word " * 2_000}
         mongo[chat.settings.mongodb_database]["knowledge_chunk"].insert_one(chunk)

@@ -62,7 +62,7 @@ def test_a_frozen_question_is_not_asked_again(client: Client, app: CandidateAppS
 
 
 @pytest.mark.thorough
-def test_what_is_only_queued_is_shown_again(client: Client, app: CandidateAppServer, model: ModelServer) -> None:
+def test_a_queued_approval_is_shown_again(client: Client, app: CandidateAppServer, model: ModelServer) -> None:
     client.request("PUT", "/api/autonomy", json={"level": "L2"}).raise_for_status()
     wants(model, Reply(text="It is in your queue."))
     say(client, "Make me head of product")

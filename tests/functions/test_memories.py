@@ -43,7 +43,7 @@ def error_of(answer: Any) -> tuple[int, str]:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_told_is_listed_with_the_words_it_rests_on(client: Client, model: ModelServer) -> None:
+def test_a_memory_is_listed_with_the_words_it_rests_on(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON)
     listed = client.get("/api/memories")
     [memory] = listed["items"]
@@ -119,7 +119,7 @@ def test_a_memory_says_where_it_was_said_and_what_was_so_before(client: Client, 
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PATCH"])
-def test_what_is_not_theirs_or_not_there_is_not_found(
+def test_an_unknown_or_foreign_memory_is_not_found(
     client: Client, stranger: Client, model: ModelServer, method: str
 ) -> None:
     [memory_id] = remembers(client, model, LISBON)
@@ -137,7 +137,7 @@ def test_a_list_that_cannot_be_asked_for_is_one_clear_error(client: Client, quer
     assert error_of(client.request("GET", f"/api/memories?{query}")) == (422, "invalid")
 
 
-def test_what_waits_for_a_yes_is_listed_apart(client: Client, database: Database[dict[str, Any]]) -> None:
+def test_a_memory_that_waits_for_a_yes_is_listed_apart(client: Client, database: Database[dict[str, Any]]) -> None:
     memory = {"user_id": client.user_id, "type": "fact", "content": "Has asthma.", "sensitive": True, "created": 1.0}
     database["user_memories"].insert_one({**memory, "_id": f"m-{client.user_id}", "status": "proposed"})
     assert client.get("/api/memories")["items"] == []
@@ -176,7 +176,7 @@ def test_how_sure_a_memory_is_follows_its_source_first(
         ("Ich wohne in Lisbon. Merk dir das bitte", "Ich wohne in Lisbon"),
     ],
 )
-def test_what_was_forgotten_is_no_title_and_is_not_found(
+def test_a_forgotten_memory_is_no_title_and_is_not_found(
     client: Client, model: ModelServer, said: str, quote: str
 ) -> None:
     [memory_id] = remembers(client, model, (said, "Lives in Lisbon.", quote))
@@ -217,7 +217,7 @@ def test_a_correction_that_says_nothing_changes_nothing(client: Client, model: M
     assert [each["content"] for each in client.get("/api/memories")["items"]] == [LISBON[1]]
 
 
-def test_what_was_replaced_cannot_be_corrected_any_more(client: Client, model: ModelServer) -> None:
+def test_a_replaced_memory_cannot_be_corrected(client: Client, model: ModelServer) -> None:
     [older] = remembers(client, model, LISBON)
     client.request("PATCH", f"/api/memories/{older}", json={"content": "Lives in Porto."})
     again = client.request("PATCH", f"/api/memories/{older}", json={"content": "Lives in Faro."})
@@ -242,7 +242,7 @@ def test_forgetting_takes_what_it_replaced_with_it_and_says_that_transcripts_sta
     assert "Porto" not in left
 
 
-def test_what_was_forgotten_stands_in_no_prompt_any_more(client: Client, model: ModelServer) -> None:
+def test_a_forgotten_memory_is_in_no_prompt(client: Client, model: ModelServer) -> None:
     [memory_id] = remembers(client, model, LISBON)
     conversation_id = client.say("Hello").conversation_id
     assert LISBON[1] in str(model.requests[-1].json["messages"])

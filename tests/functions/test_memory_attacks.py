@@ -331,7 +331,7 @@ async def test_an_own_sentence_does_not_bring_back_what_was_forgotten_in_it(talk
     assert not [each for each in await talk.remembered() if "Acme" in each]
 
 
-async def test_what_was_said_again_since_the_plan_is_not_asked_about(talk: Talk) -> None:
+async def test_a_memory_said_again_since_the_plan_is_not_asked_about(talk: Talk) -> None:
     a = await put(talk, "Likes chess", importance=0.2, last_seen=talk.clock())
     b = await put(talk, "Likes tennis", importance=0.2, last_seen=talk.clock())
     talk.clock.advance(400 * 86400)

@@ -55,7 +55,7 @@ def test_asked_to_remember_something_the_agent_does_at_once(client: Client) -> N
 
 
 @pytest.mark.thorough
-def test_what_was_remembered_is_known_in_the_next_conversation(client: Client, model: ModelServer) -> None:
+def test_a_memory_is_known_in_the_next_conversation(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     client.say("Hello")
     assert re.search(r"- Lives in Lisbon\. \(fact, told on \w+, \w+ \d+, \d{4}, sure\)", instructions_of(model))

@@ -112,7 +112,7 @@ def refusals_in(written: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.anyio
-async def test_what_a_model_is_asked_outside_a_turn_costs_too(
+async def test_a_model_request_outside_of_a_turn_costs_too(
     model: ModelServer, mongodb_uri: str, database_name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with talking(mongodb_uri, database_name, model) as talk:

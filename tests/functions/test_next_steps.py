@@ -20,7 +20,7 @@ def test_somebody_new_is_offered_what_their_profile_lacks(client: Client) -> Non
     ]
 
 
-def test_what_waits_comes_first_and_what_is_there_is_not_offered(
+def test_waiting_work_comes_first_and_existing_things_are_not_offered(
     client: Client,
     model: ModelServer,
     database: Stored,  # noqa: F811

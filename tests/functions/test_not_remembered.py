@@ -45,7 +45,7 @@ def judge_who_sees(sees: Callable[[str], dict[str, bool]], said: list[str] | Non
     return think
 
 
-async def test_what_the_judge_sees_is_not_to_be_remembered_is_dropped_and_nothing_else(
+async def test_a_note_that_the_judge_sees_as_not_to_be_remembered_is_dropped_alone(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = list[str]()
@@ -63,7 +63,7 @@ async def test_what_the_judge_sees_is_not_to_be_remembered_is_dropped_and_nothin
 
 
 @pytest.mark.parametrize(("by_extractor", "by_judge"), [(True, False), (False, True), (False, False)])
-async def test_what_either_sees_as_sensitive_is_asked_about(
+async def test_a_note_that_either_sees_as_sensitive_is_asked_about(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, by_extractor: bool, by_judge: bool
 ) -> None:
     monkeypatch.setattr(model_server, "think", judge_who_sees(lambda _: {"sensitive": by_judge}))
@@ -78,7 +78,7 @@ def service(talk: Talk, text: str) -> MemoryService:
     return MemoryService(talk.services, talk.user_id, "c1", "msg-of-this-turn", text)
 
 
-async def test_what_the_tool_leaves_out_is_not_read(talk: Talk) -> None:
+async def test_a_message_left_out_by_the_tool_is_not_read(talk: Talk) -> None:
     await talk.says(DEPRESSION, "I live in Porto.")
     left_out = await service(talk, "Das bitte nicht merken!").leave_out(["Ich habe Depressionen"])
     assert (left_out.messages, left_out.remembered) == (2, ())
@@ -89,7 +89,7 @@ async def test_what_the_tool_leaves_out_is_not_read(talk: Talk) -> None:
     assert not [each for each in talk.asked("/chat/completions") if "Depressionen" in json.dumps(each.json)]
 
 
-async def test_what_was_remembered_before_is_named_and_what_a_tool_stored_is_undone(talk: Talk) -> None:
+async def test_an_earlier_memory_is_named_and_one_stored_by_a_tool_is_undone(talk: Talk) -> None:
     await talk.says("I live in Porto.")
     await talk.falls_silent()
     [porto] = await talk.memories()
@@ -124,7 +124,7 @@ async def test_a_plain_request_leaves_out_the_message_before_it(talk: Talk, refu
 
 
 @pytest.mark.parametrize("said", ["Don't remember that I said Lisbon, it is Porto.", "I don't remember that.", "No."])
-def test_what_is_more_than_the_request_is_for_the_models(said: str) -> None:
+def test_a_message_that_is_more_than_the_request_is_left_to_the_models(said: str) -> None:
     assert not is_plain_refusal(said)
 
 

@@ -71,7 +71,7 @@ def approvals(client: Client) -> list[dict[str, Any]]:
     return client.get("/api/approvals")["items"]
 
 
-def test_what_is_known_is_not_asked(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_known_fact_is_not_asked_in_onboarding(client: Client, chat: ChatServer, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         mongo[chat.settings.mongodb_database]["candidates_enhanced"].insert_one(
             {"_id": client.user_id, "user_id": client.user_id, "location": "Lisbon", "languages": ["English"]}
@@ -109,9 +109,7 @@ def test_while_memories_may_tell_it_no_aspect_is_asked_for(
     assert "Ask exactly one question, about “current role”" in told(model)
 
 
-def test_what_the_resume_says_is_not_asked_and_is_confirmed_with_the_rest(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_a_resume_fact_is_confirmed_and_not_asked(client: Client, chat: ChatServer, model: ModelServer) -> None:
     has_resume(chat, client.user_id)
     conversation_id = begins(client, model)
     assert "not yet told: current role; years of experience; what you are proud of\n" in told(model)
@@ -144,7 +142,7 @@ def positions(*work: dict[str, str]) -> dict[str, str]:
     }
 
 
-def test_what_they_do_where_and_since_when_is_taken_from_the_positions_of_a_resume(
+def test_role_place_and_years_come_from_the_resumes_positions(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     now = {"position": "Ward manager", "name": "Santa Marta", "location": "Lisbon"}
@@ -244,7 +242,7 @@ def test_part_of_it_may_be_approved(client: Client, chat: ChatServer, model: Mod
     assert (change["name"], change["after"]) == ("Headline", "Nurse")
 
 
-def test_what_they_did_not_say_is_not_proposed(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_an_untold_fact_is_not_proposed(client: Client, chat: ChatServer, model: ModelServer) -> None:
     invented = {"field": "location", "value": "Paris", "quotes": ["I live in Paris"]}
     more = {"field": "years_of_experience", "value": 20, "quotes": ["12 years of experience"]}
     ends(client, chat, model, HEADLINE, invented, more)
@@ -252,7 +250,7 @@ def test_what_they_did_not_say_is_not_proposed(client: Client, chat: ChatServer,
     assert [each["name"] for each in approval["preview"]["changes"]] == ["Headline"]
 
 
-def test_what_the_model_leaves_out_is_proposed_from_the_draft(
+def test_a_field_that_the_model_leaves_out_is_proposed_from_the_draft(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -284,7 +282,7 @@ def test_where_nothing_was_said_nothing_is_proposed(client: Client, chat: ChatSe
 
 
 @pytest.mark.thorough
-def test_what_was_learnt_is_proposed_once_where_the_model_does_not(
+def test_onboarding_proposes_once_where_the_model_does_not(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)

@@ -99,7 +99,7 @@ def said_to(model: ModelServer) -> list[str]:
 # --- the tool ---------------------------------------------------------------------------------------------------------
 
 
-def test_what_waits_and_what_ended_is_listed_from_every_conversation(
+def test_pending_and_ended_work_is_listed_from_every_conversation(
     person: Client, model: ModelServer, draft: Drafts
 ) -> None:
     model.script(proposes("Head of Product"))
@@ -170,7 +170,7 @@ def does(chat: ChatServer, work: Callable[[Any], Awaitable[None]]) -> None:
     asyncio.run(doing())
 
 
-def test_what_is_done_beside_approvals_and_drafts_is_listed_too(
+def test_background_work_is_listed_beside_approvals_and_drafts(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     does(chat, work_of(chat, client.user_id, ends=False))
@@ -186,9 +186,7 @@ def test_what_is_done_beside_approvals_and_drafts_is_listed_too(
     assert result_in(model)["also_ended"] == []
 
 
-def test_what_ended_beside_approvals_and_drafts_is_listed_with_its_moment(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_ended_background_work_is_listed_with_its_time(client: Client, chat: ChatServer, model: ModelServer) -> None:
     began = chat.clock()
     does(chat, work_of(chat, client.user_id, ends=True))
     does(chat, work_of(chat, f"{client.user_id}-other", ends=False))
@@ -201,7 +199,7 @@ def test_what_ended_beside_approvals_and_drafts_is_listed_with_its_moment(
     assert set(told.values()) <= {format_moment(at) for at in (began, chat.clock())}
 
 
-def test_what_is_out_of_time_does_not_wait_any_more(person: Client, model: ModelServer, database: Stored) -> None:
+def test_expired_work_no_longer_waits(person: Client, model: ModelServer, database: Stored) -> None:
     model.script(proposes("Head of Product"))
     answer = person.say("Change it")
     database["agent_approvals"].update_one({"_id": asked(answer)["approval_id"]}, {"$set": {"expires_at": 1.0}})
@@ -256,9 +254,7 @@ def test_a_draft_whose_approval_is_told_is_not_told_beside_it(
 
 
 @pytest.mark.thorough
-def test_what_waits_elsewhere_is_named_until_it_is_told_and_again_when_it_changed(
-    person: Client, model: ModelServer
-) -> None:
+def test_work_elsewhere_is_named_once_and_again_when_it_changed(person: Client, model: ModelServer) -> None:
     model.script(proposes("Head of Product"))
     approval = asked(person.say("Change it"))
     line = f"“Change your headline” (update_profile_field, {approval['approval_id']}) waits for the user's decision."
@@ -281,7 +277,7 @@ def test_a_conversation_that_proposed_it_is_not_told_again_that_it_waits(person:
     assert said_to(model) == ["Change it", "What else?"]
 
 
-def test_what_a_workflow_asks_is_named_in_the_conversation_that_began_it(
+def test_a_workflows_question_is_named_in_the_conversation_that_began_it(
     person: Client, model: ModelServer, database: Stored
 ) -> None:
     model.script(proposes("Head of Product"))
@@ -373,7 +369,7 @@ def with_others(*others: Any, field: str = "headline", value: Any = "Head of Pro
     return Reply(tool_calls=[{"name": "update_profile_field", "arguments": arguments}])
 
 
-def test_what_is_proposed_has_alternatives_and_a_confidence_and_the_record_keeps_the_role(
+def test_a_proposal_has_alternatives_and_a_confidence_and_its_record_the_role(
     person: Client, model: ModelServer, database: Stored
 ) -> None:
     model.script(with_others("VP Product", "Head of Product", "VP Product", confidence="medium"))

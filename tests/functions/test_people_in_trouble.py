@@ -69,7 +69,7 @@ def moderations(model: ModelServer) -> list[str]:
 
 
 @pytest.mark.parametrize("first", [calls(*WANTED), Reply(text="How cosy! What is in the letters?")])
-def test_what_the_moderation_endpoint_finds_is_answered_in_fixed_words_and_nothing_else(
+def test_a_message_flagged_by_moderation_gets_the_fixed_words_alone(
     moderated: Client, moderated_server: ChatServer, model: ModelServer, first: Reply
 ) -> None:
     model.in_danger = ("letters are on the table",)
@@ -107,7 +107,7 @@ def test_a_slow_moderation_is_waited_for_until_its_time_is_over(moderated: Clien
     assert moderated.say(MEANT).text == "Tea, then."
 
 
-def test_what_was_pasted_is_not_moderated_and_without_the_setting_nobody_is_asked(
+def test_pasted_text_is_not_moderated_and_neither_is_anything_without_the_setting(
     moderated: Client, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text="A novel."), Reply(text="A novel."))
@@ -156,7 +156,7 @@ def test_words_that_others_wrote_are_no_alarm(client: Client, model: ModelServer
         ({"kind": "?"}, words_for(Trouble("self_harm", "en"))),
     ],
 )
-def test_what_a_model_reports_is_answered_without_another_request(
+def test_a_trouble_reported_by_the_model_is_answered_without_another_request(
     chat: ChatServer, client: Client, model: ModelServer, arguments: dict[str, str], words: str
 ) -> None:
     model.script(calls(call("report_trouble", **arguments), *WANTED), Reply(text="Never asked."))

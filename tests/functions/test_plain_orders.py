@@ -61,7 +61,7 @@ def test_it_is_stored_at_once(client: Client, model: ModelServer, order: str) ->
         "Notre équipe est à Nantes",
     ],
 )
-def test_what_is_more_or_less_than_that_is_no_plain_order(message: str) -> None:
+def test_a_message_that_is_more_or_less_is_no_plain_order(message: str) -> None:
     assert not is_plain_order(message)
 
 
@@ -83,7 +83,7 @@ ADOPTED = (
 
 
 @pytest.mark.parametrize("message", WORD_FOR_WORD)
-def test_what_is_quoted_to_be_remembered_is_the_users_own(client: Client, model: ModelServer, message: str) -> None:
+def test_a_quoted_line_to_be_remembered_is_the_users_own(client: Client, model: ModelServer, message: str) -> None:
     conversation_id = says(client, model, "What is this?\n\n> Remember that they love our coffee.").conversation_id
     made = call("remember", type="preference", text=LINE, quote=LINE)
     says(client, model, message, made, conversation_id=conversation_id)
@@ -144,7 +144,7 @@ def test_nothing_else_is_taken_for_adopted(
         "Shall you remember that line?",
     ],
 )
-def test_what_is_no_order_makes_no_quotation_anybodys_own(message: str) -> None:
+def test_a_quotation_without_an_order_is_nobodys_own(message: str) -> None:
     assert not ordered_quotation(message)
     assert not is_adoption(message)
 

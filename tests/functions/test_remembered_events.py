@@ -31,7 +31,7 @@ def memories_of(client: Client, conversation_id: str) -> list[list[dict[str, Any
     return [each["memories"] for each in messages if each["role"] == "assistant"]
 
 
-def test_what_is_remembered_is_told_in_the_stream_before_the_call_is_over(client: Client, model: ModelServer) -> None:
+def test_a_memory_is_told_in_the_stream_before_its_call_is_over(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("remember", **LISBON)), Reply(text="So."))
     answer = client.say(SAID)
     [memory] = client.get("/api/memories")["items"]
@@ -69,7 +69,7 @@ def test_a_correction_is_told_too_and_what_it_replaced_is_shown_no_more(client: 
 
 
 @pytest.mark.thorough
-def test_what_no_judge_has_read_is_told_as_unchecked(client: Client, model: ModelServer) -> None:
+def test_an_unjudged_memory_is_told_as_unchecked(client: Client, model: ModelServer) -> None:
     model.script(
         Reply(tool_calls=[call("remember", **LISBON)], streams=True),
         *[Reply(fault=503, streams=False)] * 9,
@@ -81,7 +81,7 @@ def test_what_no_judge_has_read_is_told_as_unchecked(client: Client, model: Mode
     assert memories_of(client, answer.conversation_id) == [[told]]
 
 
-def test_what_was_undone_or_is_only_asked_about_is_no_memory_of_an_answer(client: Client, model: ModelServer) -> None:
+def test_an_undone_or_pending_memory_is_no_memory_of_the_answer(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("remember", **LISBON)), Reply(text="So."))
     answer = client.say(SAID)
     [told] = of(answer.events, "memory")
@@ -95,7 +95,7 @@ def test_what_was_undone_or_is_only_asked_about_is_no_memory_of_an_answer(client
     assert parts_of(client, answer.conversation_id) == []
 
 
-def test_what_a_model_could_not_have_remembered_is_not_told(client: Client, model: ModelServer) -> None:
+def test_a_memory_that_the_model_could_not_have_made_is_not_told(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("remember", **(LISBON | {"quote": "I live in Porto"}))), Reply(text="So."))
     answer = client.say(SAID)
     assert of(answer.events, "memory") == []

@@ -73,7 +73,7 @@ def test_only_a_preference_about_writing_is_a_wish_for_texts(
     assert (f"<wish>{said}</wish>" in prompt) == bool(wishes)
 
 
-def test_what_was_known_of_writing_becomes_a_wish_once_it_is_said_again_and_stays_one_once_it_is_corrected(
+def test_a_preference_on_writing_becomes_a_wish_once_said_again(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     """It was remembered before there was the flag."""
@@ -97,9 +97,7 @@ def test_what_was_known_of_writing_becomes_a_wish_once_it_is_said_again_and_stay
 # --- at once, with an undo --------------------------------------------------------------------------------------------
 
 
-def test_what_the_user_typed_is_remembered_at_once_with_its_quote_and_an_undo(
-    client: Client, model: ModelServer
-) -> None:
+def test_a_typed_fact_is_remembered_at_once_with_its_quote_and_an_undo(client: Client, model: ModelServer) -> None:
     done = remembers(client, model)
     [memory] = client.get("/api/memories")["items"]
     assert (memory["content"], memory["quote"], memory["status"]) == ("Lives in Lisbon", "I live in Lisbon", "active")
@@ -173,7 +171,7 @@ def test_a_strangers_memory_is_not_undone(chat: ChatServer, client: Client, mode
     assert contents(client) == ["Lives in Lisbon"]
 
 
-def test_what_is_known_is_not_remembered_twice(client: Client, model: ModelServer) -> None:
+def test_a_known_fact_is_not_remembered_twice(client: Client, model: ModelServer) -> None:
     remembers(client, model)
     remembers(client, model, "As I said: I live in Lisbon", text="lives in  Lisbon.")
     [memory] = client.get("/api/memories")["items"]
@@ -198,7 +196,7 @@ def test_nothing_else_is_remembered(client: Client, model: ModelServer, said: st
     assert contents(client) == contents(client, "unchecked") == contents(client, "proposed") == []
 
 
-def test_what_a_judge_does_not_find_in_the_quote_is_kept_in_the_users_own_words(
+def test_a_note_that_the_judge_does_not_find_in_the_quote_is_kept_in_the_users_words(
     client: Client, model: ModelServer
 ) -> None:
     remembers(client, model, "I want out of on-call. Soon.", quote="I want out of on-call", text="Dislikes colleagues")
@@ -276,7 +274,7 @@ def test_beside_others_text_what_is_known_is_only_said_again(client: Client, mod
         ("Não quero mudar de cidade.", "Sim, anota isso"),
     ],
 )
-def test_what_the_user_typed_earlier_in_the_conversation_is_remembered_when_they_ask(
+def test_an_earlier_typed_message_is_remembered_when_they_ask(
     client: Client, model: ModelServer, said: str, asked: str
 ) -> None:
     conversation_id = says(client, model, said).conversation_id
@@ -293,9 +291,7 @@ def test_what_the_user_typed_earlier_in_the_conversation_is_remembered_when_they
     assert (memory["quote"], memory["source"]["message_ids"]) == (said, [first["id"]])
 
 
-def test_what_the_agent_said_or_what_was_forgotten_or_said_elsewhere_is_no_evidence(
-    client: Client, model: ModelServer
-) -> None:
+def test_the_agents_forgotten_and_foreign_words_are_no_evidence(client: Client, model: ModelServer) -> None:
     kept = call("remember", **LISBON)
     model.script_chat(Reply(text="So I live in Lisbon, you say?"))
     conversation_id = client.say("Hello").conversation_id
@@ -379,7 +375,7 @@ def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and
 
 
 @pytest.mark.thorough
-def test_what_waits_for_a_check_is_corrected_on_the_page(client: Client, model: ModelServer) -> None:
+def test_an_unchecked_memory_is_corrected_on_the_page(client: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[call("remember", **LISBON)], streams=True), *[Reply(fault=503, streams=False)] * 9)
     client.say("I live in Lisbon now.")
     model.script()
@@ -410,7 +406,7 @@ def decide(client: Client, approval: dict[str, Any], decision: str) -> dict[str,
 SENSITIVE = {"type": "fact", "text": "Has diabetes", "quote": "I have diabetes", "sensitive": True}
 
 
-def test_what_is_sensitive_is_the_models_word_and_no_matter_of_words_that_mean_something_else(
+def test_a_memory_is_sensitive_by_the_models_word_and_not_by_ambiguous_words(
     client: Client, model: ModelServer
 ) -> None:
     said = "Ich bin Krankenpflegerin"
@@ -424,7 +420,7 @@ def test_what_is_sensitive_is_the_models_word_and_no_matter_of_words_that_mean_s
 
 
 @pytest.mark.parametrize(("decision", "kept"), [("approve", ["Has diabetes"]), ("reject", [])])
-def test_what_is_sensitive_waits_for_a_yes(client: Client, model: ModelServer, decision: str, kept: list[str]) -> None:
+def test_a_sensitive_memory_waits_for_a_yes(client: Client, model: ModelServer, decision: str, kept: list[str]) -> None:
     says(client, model, "I have diabetes.", call("remember", **SENSITIVE))
     assert (contents(client), contents(client, "proposed")) == ([], ["Has diabetes"])
     [approval] = waiting(client)

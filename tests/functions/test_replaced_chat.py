@@ -203,7 +203,7 @@ def test_the_seal_of_one_yes_is_of_no_use_for_another_nor_a_second_time(world: W
     assert nothing_was_done(world)
 
 
-def test_what_it_says_undoes_something_is_not_done(world: World, theirs: ChatsDatabase) -> None:
+def test_an_undo_that_the_chat_claims_is_not_done(world: World, theirs: ChatsDatabase) -> None:
     invoke(world, IDS[0], signed_in(world), decision(world, IDS[0]))
     theirs.set(IDS[0], inverse=json.dumps({"field": "headline", "value": "Owned"}))
     theirs.set(

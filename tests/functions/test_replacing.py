@@ -95,7 +95,7 @@ def test_only_the_last_message_and_answer_can_be_replaced(client: Client) -> Non
 
 
 @pytest.mark.parametrize("more", [{"conversation_id": None}, {"message_id": "m9"}, {"replaces": "$where"}])
-def test_what_replaces_nothing_clear_is_refused(client: Client, more: dict[str, Any]) -> None:
+def test_an_ambiguous_replacement_is_refused(client: Client, more: dict[str, Any]) -> None:
     body = {"conversation_id": "c1", "replaces": "m1", "message": "Other", **more}
     refused = client.request("POST", "/api/chat", json={name: value for name, value in body.items() if value})
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
@@ -109,7 +109,7 @@ def test_an_edit_names_its_message_as_the_ai_sdk_does(client: Client, model: Mod
     assert asked_last(client, "chat-1") == "m1"
 
 
-def test_what_the_replaced_message_asked_for_ends_as_changed(client: Client, model: ModelServer) -> None:
+def test_a_question_of_the_replaced_message_ends_as_changed(client: Client, model: ModelServer) -> None:
     model.script(wants())
     talk = client.say("Make me head of product").conversation_id
     model.script(Reply(text="As you like."))
@@ -141,7 +141,7 @@ def test_an_answer_made_again_may_ask_for_the_same(client: Client, model: ModelS
     assert [each["status"] for each in last["approvals"]] == ["changed", "changed"]
 
 
-def test_what_was_done_stands_and_is_told_and_shown(person: Client, model: ModelServer) -> None:
+def test_a_done_change_stands_and_is_told_and_shown(person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
     [approval] = person.get("/api/approvals")["items"]
@@ -157,7 +157,7 @@ def test_what_was_done_stands_and_is_told_and_shown(person: Client, model: Model
     assert [each["id"] for each in parts if each["type"] == "data-approval"] == [approval["approval_id"]]
 
 
-def test_what_was_done_without_asking_is_told_to_the_answer_in_its_place(person: Client, model: ModelServer) -> None:
+def test_an_unasked_change_is_told_to_the_replacing_answer(person: Client, model: ModelServer) -> None:
     person.request("PUT", "/api/settings", json={"level": "L3"})
     model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
     talk = person.say(WISH).conversation_id
@@ -169,7 +169,7 @@ def test_what_was_done_without_asking_is_told_to_the_answer_in_its_place(person:
     assert prompts(model).count(done["approval_id"]) == 1
 
 
-def test_what_was_undone_is_asked_when_the_answer_is_made_again(person: Client, model: ModelServer) -> None:
+def test_an_undone_change_is_asked_when_the_answer_is_made_again(person: Client, model: ModelServer) -> None:
     person.request("PUT", "/api/settings", json={"level": "L3"})
     model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
     answer = person.say(WISH)

@@ -192,7 +192,7 @@ def test_a_resumed_stream_ends_as_the_first_one(
 
 
 @pytest.mark.thorough
-def test_what_is_said_so_far_is_read_with_its_conversation(client: Client, model: ModelServer) -> None:
+def test_a_growing_answer_is_read_with_its_conversation(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with client.open({"message": "Hello"}) as events:
         conversation = next(events).data["conversation_id"]

@@ -67,7 +67,7 @@ def test_the_same_content_is_one_resume_whatever_it_is_called(client: Client, be
     ],
     ids=["no text", "more than that", "nothing", "a list", "no JSON", "more than 4 MB"],
 )
-def test_what_is_no_resume_is_refused_at_once(
+def test_a_file_that_is_no_resume_is_refused_at_once(
     client: Client, begun: list[dict[str, Any]], body: dict[str, Any], status: int
 ) -> None:
     headers = {**client.headers(), **body.pop("headers", {})}
@@ -128,7 +128,7 @@ def test_nobody_sees_or_deletes_what_is_somebody_elses(
     assert client.get(f"/api/resumes/{given['id']}")["status"] == "reading"
 
 
-def test_what_is_deleted_is_gone_with_its_file_and_export_and_erasure_know_both(
+def test_a_deleted_resume_is_gone_with_its_file_also_for_export_and_erasure(
     client: Client, begun: list[dict[str, Any]]
 ) -> None:
     kept = post(client, b"Kept").json()

@@ -114,7 +114,7 @@ def test_a_mail_that_comes_back_ends_mails_to_that_address_and_shows_in_the_queu
     ],
     ids=["out of office", "no spam"],
 )
-def test_what_may_have_arrived_changes_nothing(world: World, about: dict[str, Any]) -> None:
+def test_an_uncertain_delivery_report_changes_nothing(world: World, about: dict[str, Any]) -> None:
     world.ask("ap_1")
     world.sweep()
     world.aws.invoke(SWEEP, event_of(world.wire.mails[0], **about))

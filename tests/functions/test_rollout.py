@@ -217,7 +217,7 @@ def test_turns_are_counted_by_user_and_variant(
     assert found.get("slow", 0) == 0, "our own part of it, without the model's"
 
 
-def test_what_a_limit_refuses_in_the_middle_counts_as_no_failure(
+def test_a_turn_that_meets_a_limit_is_no_failure_of_its_variant(
     server: ChatServer, trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(True)

@@ -142,7 +142,7 @@ async def test_an_emergency_is_not_waited_for(services: Services, operate: Opera
     assert (await current(services)).journal[-1].why == ("emergency: 50.0% of 200 turns failed, the base's 0.0%",)
 
 
-async def test_what_nobody_can_read_is_reported_and_left(
+async def test_an_unreadable_rollout_is_reported_and_left(
     services: Services, operate: Operate, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await services.rollouts.database["agent_rollout"].insert_one({"_id": "rollout", "trial": 7})
@@ -247,7 +247,7 @@ def with_state(rollout: Rollout, state: str) -> Rollout:
         (("show", "all"), "takes 0 arguments"),
     ],
 )
-async def test_what_makes_no_sense_is_refused(
+async def test_an_inconsistent_rollout_is_refused(
     services: Services, operate: Operate, given: tuple[str, ...], problem: str
 ) -> None:
     with pytest.raises(WrongUsage, match=problem):

@@ -41,7 +41,7 @@ def test_older_turns_are_found_by_their_words_in_every_conversation(client: Clie
     assert looked_up(client, model, "obsidian") == []
 
 
-def test_what_was_just_asked_is_not_found(client: Client, model: ModelServer) -> None:
+def test_the_question_just_asked_is_not_found(client: Client, model: ModelServer) -> None:
     said = client.say("I like obsidian.").conversation_id
     found = looked_up(client, model, "obsidian", said, says="When did I speak of obsidian?")
     assert [each["text"] for each in found if each["by"] == "the user"] == ["I like obsidian."]
@@ -56,9 +56,7 @@ def test_what_was_just_asked_is_not_found(client: Client, model: ModelServer) ->
 
 
 @pytest.mark.thorough
-def test_what_others_said_and_what_is_excluded_is_not_found(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_others_and_excluded_messages_are_not_found(client: Client, chat: ChatServer, model: ModelServer) -> None:
     with Client(chat.url, f"auth0|{uuid.uuid4().hex}") as somebody:
         somebody.say("My secret is feldspar")
     client.say("My own secret is feldspar too")

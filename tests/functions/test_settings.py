@@ -19,7 +19,7 @@ def test_a_new_user_has_a_level_and_nothing_else_set(client: Client) -> None:
     assert client.get("/api/settings") == NEVER_SET
 
 
-def test_what_is_set_stays_and_what_is_left_out_stays_as_it_was(client: Client, chat: ChatServer) -> None:
+def test_a_set_setting_stays_and_the_others_are_unchanged(client: Client, chat: ChatServer) -> None:
     assert put(client, language="pt-BR", time_zone="America/Sao_Paulo").status_code == 200
     assert put(client, level="L2").json() == {**client.get("/api/settings"), "refused": {}}
     assert client.get("/api/settings") == {
@@ -58,7 +58,7 @@ def test_what_is_set_stays_and_what_is_left_out_stays_as_it_was(client: Client, 
         {"ceiling": "L9"},
     ],
 )
-def test_what_does_not_exist_is_refused_alone(client: Client, wrong: dict[str, Any]) -> None:
+def test_an_unknown_setting_is_refused_alone(client: Client, wrong: dict[str, Any]) -> None:
     refused = put(client, **wrong)
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
     right = {"level": "L2", "ceiling": "L2", "language": "de", "time_zone": "Europe/Lisbon", **MAILS}
@@ -80,7 +80,7 @@ def test_a_ceiling_below_the_level_counts_with_it_for_nothing(client: Client) ->
 
 
 @pytest.mark.parametrize("wrong", [{"user_id": "auth0|somebody-else"}, {"language": None, "time_zone": "Mars/Olympus"}])
-def test_what_nobody_could_mean_changes_nothing(client: Client, wrong: dict[str, Any]) -> None:
+def test_an_absurd_setting_changes_nothing(client: Client, wrong: dict[str, Any]) -> None:
     more = {"language": "de"} if "user_id" in wrong else {}
     assert put(client, **more, **wrong).status_code == 422
     assert client.get("/api/settings") == NEVER_SET

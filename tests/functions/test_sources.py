@@ -188,7 +188,7 @@ class Ahead:
     ("protocol", "names"),
     [("plain", ["sources", "error"]), ("ai_sdk", [CHUNK, "error"]), ("ag_ui", ["CUSTOM", "RUN_ERROR"])],
 )
-def test_what_is_kept_of_an_answer_whose_process_died_names_its_sources_in_the_stream_and_in_the_list(
+def test_a_dead_processs_answer_names_its_sources_in_stream_and_list(
     chat: ChatServer, client: Client, model: ModelServer, protocol: str, names: list[str]
 ) -> None:
     finds_three_and_says(client, model, Reply(text=["You live in Lisbon, ", "and"], hold_after=1))

@@ -118,9 +118,7 @@ def test_a_failed_turn_says_by_what_and_not_in_whose_words(
 
 
 @pytest.mark.thorough
-def test_what_the_collector_knows_us_by_is_sent_along(
-    chat: ChatServer, model: ModelServer, collector: Collector
-) -> None:
+def test_the_collectors_headers_are_sent_along(chat: ChatServer, model: ModelServer, collector: Collector) -> None:
     collector.headers = {"authorization": "Basic abc=", "x-project": "agent"}
     with traced(chat, collector, traces_headers="Authorization=Basic abc=,X-Project=agent") as user:
         user.say("Hello")

@@ -21,7 +21,7 @@ def activity_of(answer: Answer) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("protocol", ["plain", "ai_sdk", "ag_ui"])
-def test_what_a_turn_does_is_told_at_its_end_in_every_protocol(client: Client, protocol: str) -> None:
+def test_a_turns_activity_is_told_at_its_end_in_every_protocol(client: Client, protocol: str) -> None:
     words = "Remember that I live in Lisbon."
     match protocol:
         case "plain":
@@ -40,7 +40,7 @@ def test_what_a_turn_does_is_told_at_its_end_in_every_protocol(client: Client, p
     assert told == feed(client)
 
 
-def test_what_is_asked_and_then_done_is_told_in_the_turn_that_did_it(person: Client, model: ModelServer) -> None:
+def test_an_asked_and_then_done_change_is_told_in_its_turn(person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
     assert [each["type"] for each in activity_of(answer)] == ["approval.asked"]
@@ -69,7 +69,7 @@ def test_a_turn_that_only_looks_tells_nothing(client: Client, model: ModelServer
     assert activity_of(client.say("Where do I live?")) == []
 
 
-def test_what_happens_meanwhile_in_another_conversation_is_not_told(client: Client, model: ModelServer) -> None:
+def test_an_event_of_another_conversation_is_not_told(client: Client, model: ModelServer) -> None:
     model.script(calls(call("generate_qwestly_card")), Reply(text=["I am ", "on it."], hold_after=1))
     with client.open({"message": "Draft my card"}) as events:
         seen = [next(events)]

@@ -72,7 +72,7 @@ def test_any_other_word_leaves_the_card_to_its_user(person: Client, model: Model
 
 @pytest.mark.parametrize("words", ["yes", "no"])
 @pytest.mark.parametrize("tool", ["save_card_as_active", "delete_card"])
-def test_what_others_see_or_cannot_be_undone_is_decided_on_its_card_alone(
+def test_a_public_or_irreversible_change_is_decided_on_its_card_alone(
     person: Client, model: ModelServer, tool: str, words: str
 ) -> None:
     model.script(Reply(tool_calls=[{"name": tool, "arguments": {"card_id": "one"}}]))

@@ -242,7 +242,7 @@ def test_of_wishes_in_their_own_words_those_that_are_one_order_are_done_at_once(
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
-def test_what_is_no_wish_is_asked_about(stage: Stage, half: str) -> None:
+def test_a_message_without_a_wish_is_asked_about(stage: Stage, half: str) -> None:
     assert [each for each in not_wishes_of(half) if stage.attempt(each, ideal).changed] == []
 
 

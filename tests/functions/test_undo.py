@@ -123,7 +123,7 @@ async def test_an_action_with_an_inverse_is_undone_exactly(
     assert outcome_line(undone).startswith("The user undid this")
 
 
-def test_what_may_run_unasked_can_be_undone_and_is_seen_by_nobody_else() -> None:
+def test_unasked_changes_can_be_undone_and_are_private() -> None:
     with_inverse = {each.tool: each for each in ACTIONS.values() if each.inverse}
     assert with_inverse.keys() == {
         "update_profile",
@@ -214,7 +214,7 @@ async def test_a_stranger_undoes_nothing(stage: Stage, services: Services, user_
 
 @each_action
 @pytest.mark.parametrize("has_version", [True, False])
-async def test_what_somebody_changed_since_is_left_as_it_is(
+async def test_a_value_changed_since_by_somebody_is_not_undone(
     stage: Stage, services: Services, user_id: str, case: str, has_version: bool
 ) -> None:
     given = await done_of(stage, services, user_id, case)
@@ -258,9 +258,7 @@ async def test_under_the_brake_nothing_is_undone_and_after_it_it_is(
     assert given.now == given.before
 
 
-async def test_what_was_not_done_and_an_undo_itself_cannot_be_undone(
-    stage: Stage, services: Services, user_id: str
-) -> None:
+async def test_undone_and_undoing_records_cannot_be_undone(stage: Stage, services: Services, user_id: str) -> None:
     waits = await asked(services, user_id)
     undone = await undo(services, user_id, (await done(services, user_id)).id)
     ingested = await found_out(stage, services, await approved(services, await asked(services, user_id, INGESTION)))
@@ -350,7 +348,7 @@ async def learnt(stage: Stage, services: Services, user_id: str) -> tuple[object
 
 
 @pytest.mark.parametrize("has_wishes", [True, False])
-async def test_what_was_learnt_is_undone_in_each_place(
+async def test_an_undo_of_onboarding_reaches_each_place(
     stage: Stage, services: Services, user_id: str, has_wishes: bool
 ) -> None:
     if has_wishes:
@@ -363,7 +361,7 @@ async def test_what_was_learnt_is_undone_in_each_place(
     assert await learnt(stage, services, user_id) == before
 
 
-async def test_what_was_learnt_is_not_undone_once_a_wish_of_it_was_changed(
+async def test_onboarding_is_not_undone_once_one_of_its_wishes_changed(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await done(services, user_id, LEARNT)
@@ -463,7 +461,7 @@ async def test_a_change_that_gave_no_new_version_is_not_overwritten(
     assert [each.status for each in await services.approvals.list_open(user_id, 9)] == ["pending"]
 
 
-async def test_what_was_accepted_is_asked_after_at_two_five_ten_and_thirty_seconds(
+async def test_an_accepted_effect_is_looked_up_after_two_five_ten_and_thirty_seconds(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     asked_about = await asked(services, user_id, INGESTION)

@@ -132,7 +132,7 @@ def test_a_cursor_that_is_none_is_refused(client: Client, cursor: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_what_is_not_known_for_minutes_is_no_reason_to_ask_often(
+async def test_an_outcome_unknown_for_minutes_does_not_speed_up_polling(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     question = await asked(services, user_id, INGESTION)

@@ -54,7 +54,7 @@ async def test_the_weeks_end_within_the_last_day(services: ModelServices) -> Non
     assert briefing.day == f"{datetime.fromtimestamp(briefing.created_at, UTC):%Y-%m-%d}"
 
 
-async def test_what_was_approved_has_a_seal_of_this_machine_over_the_moved_arguments(services: ModelServices) -> None:
+async def test_a_recorded_approval_is_sealed_by_this_machine_over_the_moved_arguments(services: ModelServices) -> None:
     found = await services.approvals.newest(DEMO_USER, 10)
     assert {each.status for each in found} == {"pending", "done"}
     for each in found:

@@ -162,7 +162,7 @@ def test_each_queue_rings_when_something_lies_in_it() -> None:
     assert looked_at == list(QUEUES)
 
 
-def test_what_lies_in_a_queue_and_what_an_alarm_says_is_encrypted() -> None:
+def test_queues_and_alarm_messages_are_encrypted() -> None:
     assert all(queue["SqsManagedSseEnabled"] is True for queue in QUEUES.values())
     assert all(topic["KmsMasterKeyId"] == {"Ref": "AlarmsKey"} for topic in resources("AWS::SNS::Topic").values())
     speakers = resources("AWS::KMS::Key")["AlarmsKey"]["KeyPolicy"]["Statement"][1]

@@ -89,7 +89,7 @@ def test_it_fits_into_a_call_of_cloudformation() -> None:
         assert path.stat().st_size < 51_200, path.name
 
 
-def test_what_was_never_applied_is_said() -> None:
+def test_the_template_says_that_it_was_never_applied() -> None:
     told = {row[0] for table in tables(ROOT / "docs/never-run.md", "never seen") for row in table}
     for name in ("infra/atlas.yaml", "infra/bootstrap.yaml"):
         assert [each for each in told if each.startswith(f"`{name}`")], name

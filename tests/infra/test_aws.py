@@ -168,7 +168,7 @@ def test_names_and_arns_are_known_before_anything_runs(template: Template) -> No
     }
 
 
-def test_what_nothing_is_substituted_for_in_a_definition_is_refused(template: Template) -> None:
+def test_an_unsubstituted_name_in_a_definition_is_refused(template: Template) -> None:
     properties = {"DefinitionUri": "statemachines/machine.asl.yaml"}
     resources = {"Machine": {"Type": "AWS::Serverless::StateMachine", "Properties": properties}}
     with pytest.raises(KeyError, match="OneArn"):
@@ -264,7 +264,7 @@ def test_a_payload_that_is_too_large_is_refused(aws: AwsServer, held: Held, kind
     assert answer["Payload"].read() == {"RequestResponse": b"{}", "Event": b""}[kind]
 
 
-def test_what_is_reserved_is_read_with_the_parameters_of_the_stage(template: Template) -> None:
+def test_reserved_concurrency_is_read_with_the_stages_parameters(template: Template) -> None:
     def reserved(**parameters: Any) -> int | None:
         return replace(template, parameters={**template.parameters, **parameters}).reserved("ScarceFunction")
 
@@ -302,7 +302,7 @@ def machine(first: str, **states: Mapping[str, Any]) -> dict[str, Any]:
     return {"StartAt": first, "States": states}
 
 
-def test_what_fails_is_tried_again_and_caught_by_its_name(aws: AwsServer) -> None:
+def test_a_failing_state_is_retried_and_caught_by_its_name(aws: AwsServer) -> None:
     attempts: list[Any] = []
 
     class Flaky(Exception):
@@ -337,7 +337,7 @@ def waiting(aws: AwsServer) -> tuple[str, str]:
     return execution, until(lambda: tokens)[0]
 
 
-def test_what_a_key_sealed_is_opened_after_a_restart(aws: AwsServer) -> None:
+def test_a_sealed_token_is_opened_after_a_restart(aws: AwsServer) -> None:
     kms = aws.client("kms")
     sealed = kms.encrypt(KeyId="alias/tokens", Plaintext=b"token")["CiphertextBlob"]
     aws_moto.create_key(key := aws.template.name("Key"))  # as a new process makes it
@@ -445,7 +445,7 @@ def test_a_secret_of_the_template_is_in_parameter_store_where_its_variable_has_a
         ssm.get_parameter(Name="/agent/dev/unset-secret", WithDecryption=True)
 
 
-def test_what_a_key_sealed_opens_in_its_own_context_alone(aws: AwsServer, template: Template) -> None:
+def test_a_sealed_token_opens_in_its_own_context_alone(aws: AwsServer, template: Template) -> None:
     kms = aws.client("kms")
     context = {"approval": "ap_1"}
     for key in ("alias/tokens", template.name("Key"), template.arn("Key")):

@@ -119,7 +119,7 @@ def test_the_layer_leaves_room_below_the_limit(architecture: str, layer: Layer, 
     assert unpacked_size(packages) < UNPACKED_LIMIT
 
 
-def test_what_the_backend_asks_of_aws_is_described_in_the_layer(layer: Layer) -> None:
+def test_the_layer_describes_every_recorded_operation(layer: Layer) -> None:
     """tests/infra/test_rights.py compares what the Makefile names with the calls that are made."""
     described = {
         f"{file.parts[-3]}:{operation}"

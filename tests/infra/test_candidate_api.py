@@ -392,7 +392,7 @@ def content_of(agent: Agent) -> dict[str, Any]:
     return {name: kept[name] for name in CARD}
 
 
-def test_what_changed_meanwhile_is_told_with_its_version_and_left_alone(agent: Agent) -> None:
+def test_a_changed_subject_is_told_with_its_version_and_left_alone(agent: Agent) -> None:
     seen = agent.write("PATCH", "/profile", {"headline": "Seen"}).json()["version"]
     now = agent.write("PATCH", "/profile", {"location": "Lisbon"}, seen).json()["version"]
     refused = agent.write("PATCH", "/profile", {"headline": "Late"}, seen)
@@ -443,7 +443,7 @@ def test_preferences_are_made_with_the_profile_where_there_are_none(agent: Agent
     assert agent.write("PATCH", "/preferences", {"work_mode": None}, version).status_code == 200
 
 
-def test_what_is_there_already_is_not_made_anew(agent: Agent) -> None:
+def test_an_existing_subject_is_not_created_again(agent: Agent) -> None:
     version = agent.write("PUT", "/cards/dr_1", CARD).json()["version"]
     refused = agent.write("PUT", "/cards/dr_1", {**CARD, "style": "story"})
     assert (refused.status_code, refused.json()["error"]["version"]) == (412, version)
@@ -614,7 +614,7 @@ UNWANTED = {
 
 
 @pytest.mark.parametrize(("method", "path", "body"), UNWANTED.values(), ids=list(UNWANTED))
-def test_what_is_not_on_the_list_is_refused(agent: Agent, method: str, path: str, body: Any) -> None:
+def test_a_field_outside_of_the_list_is_refused(agent: Agent, method: str, path: str, body: Any) -> None:
     headers = {"If-None-Match": "*", "Idempotency-Key": uuid.uuid4().hex}
     headers |= {"Authorization": f"Bearer {token(agent.user_id)}", "Content-Type": "application/json"}
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -626,7 +626,7 @@ def test_what_is_not_on_the_list_is_refused(agent: Agent, method: str, path: str
     assert not any(agent.document(collection) for collection in collections)
 
 
-def test_what_may_be_set_is_what_is_read_but_for_the_name() -> None:
+def test_the_writable_fields_are_the_readable_ones_without_the_name() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     fields = {*READ_FIELDS[CANDIDATES], *READ_FIELDS[PREFERENCES]}
     assert {*schemas["ProfileChange"]["properties"]} == (fields | {"positions"}) - {"name"}
@@ -717,7 +717,7 @@ def test_the_stub_says_that_its_database_is_missing() -> None:
 
 
 @pytest.mark.anyio
-async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> None:
+async def test_our_clients_requests_match_the_document(agent: Agent) -> None:
     server, card = agent.server, CardText.model_validate(CARD)
     server.clear_requests()
 

@@ -53,7 +53,7 @@ def change(action: str, name: str, kind: str, **more: str) -> dict[str, Any]:
     return {"Action": action, "LogicalResourceId": name, "ResourceType": kind, **more}
 
 
-def test_what_is_replaced_and_what_is_removed_is_listed() -> None:
+def test_replaced_and_removed_resources_are_listed() -> None:
     shown = told(
         template(),
         template(),
@@ -111,7 +111,7 @@ def test_each_right_that_becomes_wider_is_listed(before: Any, after: Any, line: 
     ],
     ids=["fewer", "the same in another order"],
 )
-def test_what_grants_no_more_is_not_listed(before: Any, after: Any) -> None:
+def test_a_change_that_grants_nothing_more_is_not_listed(before: Any, after: Any) -> None:
     assert told(before, after)[-1] == "### Rights widened: none"
 
 

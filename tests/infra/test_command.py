@@ -122,7 +122,7 @@ def mongo() -> Iterator[str]:
         yield uri
 
 
-def test_what_the_brake_asks_of_aws_stands_in_the_table_of_rights(
+def test_the_brakes_calls_stand_in_the_table_of_rights(
     parameter_store: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in parameter_store.items():

@@ -43,7 +43,7 @@ def test_she_has_one_degree_one_home_and_one_present_job() -> None:
     assert person.LINKEDIN["headline"] == f"{now['title']} at {now['company']}"
 
 
-def test_what_she_wants_and_can_do_is_the_same_wherever_she_says_it() -> None:
+def test_the_demo_persons_wishes_and_skills_are_the_same_in_each_place() -> None:
     told = " ".join(each.content for each in (*person.MEMORIES, person.BEFORE))
     assert "remote-first" in told
     assert person.PREFERENCES["work_mode"].startswith("remote first")

@@ -159,5 +159,5 @@ def test_the_demo_persons_own_resume_is_read_as_her_profile_has_it() -> None:
     assert [title for title, _, _, _ in told] == [each["title"] for each in EMPLOYMENT]
 
 
-def test_what_fits_nothing_is_left_out() -> None:
+def test_a_demo_resume_leaves_out_what_fits_nothing() -> None:
     assert "Climbing" not in str(parse_resume([f"<resume>{HEADED}</resume>"]))

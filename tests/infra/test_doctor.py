@@ -264,7 +264,7 @@ def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_look
     assert {each.about for each in results if each.mark == "note"} == {"search indexes", *ROLES}
 
 
-def test_what_the_doctor_asks_of_aws_stands_in_the_table_of_rights(deployed: Deployed) -> None:
+def test_the_doctors_calls_stand_in_the_table_of_rights(deployed: Deployed) -> None:
     for machine in deployed.stage.template.of_type(MACHINE):
         deployed.aws.run(deployed.stage.template.name(machine))
     with recording() as calls:
@@ -533,9 +533,7 @@ BROKEN: list[list[Broken]] = [
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken[0].__name__)
-def test_what_is_broken_is_said_all_of_it_and_nothing_else_is_wrong_nor_is_anything_secret_told(
-    deployed: Deployed, broken: list[Broken]
-) -> None:
+def test_all_that_is_broken_is_named_and_no_secret_is_told(deployed: Deployed, broken: list[Broken]) -> None:
     with ExitStack() as broken_now:
         wrong = [sentence for each in broken for sentence in broken_now.enter_context(contextmanager(each)(deployed))]
         results = deployed.examined()
@@ -768,7 +766,7 @@ def test_a_judge_of_its_own_is_asked_for_a_typed_answer_alone(deployed: Deployed
     assert [each.partition(":")[0] for each in said] == ["a typed answer"]
 
 
-def test_what_a_provider_says_of_an_embedding_that_it_refuses_is_told(deployed: Deployed, model: ModelServer) -> None:
+def test_a_providers_refusal_of_an_embedding_is_told(deployed: Deployed, model: ModelServer) -> None:
     model.embeddings_fault = 401
     assert told(asked(deployed), "WRONG") == [
         "an embedding: text-embedding-3-small: answers 401: The scripted fault 401."
@@ -940,7 +938,7 @@ def test_without_a_stage_the_environment_is_looked_at_and_nothing_in_aws(
     assert "not looked at: no stage was named" in said
 
 
-def test_what_is_missing_in_the_environment_ends_with_one(typed: Callable[..., tuple[int, str]]) -> None:
+def test_a_missing_variable_ends_with_one(typed: Callable[..., tuple[int, str]]) -> None:
     code, said = typed(CANDIDATE_API_URL="")
     assert code == 1
     assert "WRONG  settings" in said

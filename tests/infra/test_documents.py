@@ -184,7 +184,7 @@ def test_every_event_of_a_stream_is_listed() -> None:
     assert parts == set(re.findall(r'type="(data-[a-z]+)"', source))
 
 
-def test_what_waits_for_whom_is_what_the_gate_says() -> None:
+def test_the_approvals_table_is_that_of_the_gate() -> None:
     for effects, *answers in rows(APPROVALS, "a tool's effect"):
         for effect in set(IN_WORDS.findall(effects)) & TABLE.keys():
             assert dict(zip(get_args(Level), answers, strict=True)) == TABLE[effect], effect
@@ -210,7 +210,7 @@ def test_each_tool_is_listed_with_its_effect() -> None:
     assert listed == {tool.name: contract_of(tool.name, tool.metadata).effect for tool in TOOLS}
 
 
-def test_what_the_code_declares_stands_in_the_documents_as_make_docs_writes_it() -> None:
+def test_generated_parts_of_documents_are_current() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in MADE}
     assert sorted(part[2] for text in texts.values() for part in PART.finditer(text)) == sorted(PARTS)
     assert {path.name for path, text in texts.items() if with_parts(text) != text} == set()
@@ -361,7 +361,7 @@ def test_each_alarm_has_its_row() -> None:
     assert {row[1] for row in rows(RUNBOOK, "alarm")} == explained
 
 
-def test_what_has_never_run_says_what_is_proved_by_what() -> None:
+def test_the_page_of_what_never_ran_names_its_proofs() -> None:
     proofs = {proof for proof, _ in rows(NEVER_RUN, "proof")}
     told = {row[1] for table in tables(NEVER_RUN, "never seen") for row in table}
     assert told == proofs
@@ -375,7 +375,7 @@ def test_each_log_group_that_is_named_is_there_and_each_of_a_function_is_named()
 
 
 @pytest.mark.parametrize("document", [RUNBOOK, NEVER_RUN], ids=lambda path: path.stem)
-def test_what_the_log_is_searched_for_is_what_it_says(document: Path) -> None:
+def test_the_runbooks_log_searches_match_the_events(document: Path) -> None:
     events, doctor = list(Event), "".join(path.read_text() for path in (ROOT / "infra/doctor").glob("*.py"))
     searched = set(re.findall(r'message = "([^"]+)"', document.read_text(encoding="utf-8")))
     for words in searched | backticked(document, r"[a-z]+(?: [a-z]+)+"):

@@ -72,7 +72,7 @@ def test_only_a_statement_about_oneself_is_thanked_for(intents: Intents, said: s
     assert thanked.text.startswith("Thank you for telling me")
 
 
-def test_what_means_the_same_is_near_without_a_shared_word() -> None:
+def test_equal_meanings_are_near_without_a_shared_word() -> None:
     embed = model_minilm.MiniLM()
     query = np.asarray(embed("environmental leadership ambitions"))
     memories = (

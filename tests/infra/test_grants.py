@@ -499,7 +499,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
 
 
 @pytest.mark.sentinel
-def test_what_each_function_asks_of_aws_stands_in_the_table_of_rights(calls: Calls) -> None:
+def test_each_functions_calls_stand_in_the_table_of_rights(calls: Calls) -> None:
     compare({name: calls.of_aws[name] for name in FUNCTIONS})
 
 

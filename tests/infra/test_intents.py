@@ -121,7 +121,7 @@ def test_a_sentence_near_an_example_is_understood(loaded: Loaded) -> None:
     assert answer(loaded(JOBS), "is there some work for me?") == "Where?"
 
 
-def test_what_is_only_near_is_asked_back_with_what_it_may_mean(loaded: Loaded) -> None:
+def test_an_uncertain_intent_is_asked_back_with_its_candidates(loaded: Loaded) -> None:
     asked = answer(loaded(JOBS), "what about bread")
     assert asked.startswith("Did you mean")
     assert "“Bake me a bread”" in asked
@@ -230,7 +230,7 @@ def test_a_wish_about_memories_is_the_call_for_it(
     assert answer(server, said, tools=MEMORY_TOOLS) == [(name, arguments)]
 
 
-def test_what_is_to_be_forgotten_or_corrected_is_searched_first(server: ModelServer) -> None:
+def test_a_memory_to_be_forgotten_or_corrected_is_searched_first(server: ModelServer) -> None:
     forget, correct = "Forget that I live in Graz.", "That I live in Graz is wrong, I live in Linz."
     assert answer(server, forget, [LISTED], MEMORY_TOOLS) == [("forget_memory", {"memory_ids": ["mem_1"]})]
     assert answer(server, correct, [LISTED], MEMORY_TOOLS) == [
@@ -304,7 +304,7 @@ def notes_on(server: ModelServer, *said: str, asked: str = "") -> list[dict[str,
         ("Ich wohne in Graz", "fact", "Wohnt in Graz."),
     ],
 )
-def test_what_people_say_of_themselves_is_noted(server: ModelServer, said: str, kind: str, content: str) -> None:
+def test_a_statement_about_oneself_is_noted(server: ModelServer, said: str, kind: str, content: str) -> None:
     [note] = notes_on(server, f"{said}.")
     assert (note["type"], note["content"], note["quote"], note["message_id"]) == (kind, content, said, "m1")
 
@@ -339,7 +339,7 @@ def test_questions_wishes_orders_and_others_are_not_noted(server: ModelServer, s
     assert notes_on(server, said) == []
 
 
-def test_what_is_sensitive_and_since_when_it_holds_is_noted(server: ModelServer) -> None:
+def test_sensitivity_and_start_of_a_statement_are_noted(server: ModelServer) -> None:
     home, illness = notes_on(server, "I moved from Berlin to Lisbon in March 2024. I have diabetes.")
     assert (home["since"], home["sensitive"]) == ("2024-03", False)
     assert (illness["since"], illness["sensitive"]) == (None, True)

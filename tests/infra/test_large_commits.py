@@ -57,7 +57,7 @@ def test_moved_and_joined_lines_are_not_counted_though_they_are_indented_anew(re
     assert len(large_commits(repository)) == 1
 
 
-def test_what_is_older_than_the_check_or_than_a_shallow_clone_is_not_judged(repository: Path, tmp_path: Path) -> None:
+def test_commits_older_than_the_check_or_a_shallow_clone_are_not_judged(repository: Path, tmp_path: Path) -> None:
     assert large_commits(repository) == []
     commit(repository, "Add everything", {"src/b.py": numbered(2_000)})
     assert len(large_commits(repository)) == 1

@@ -169,7 +169,7 @@ def test_each_variable_that_may_be_given_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), GIVEN.items())
-def test_what_is_given_wins(name: str, value: str) -> None:
+def test_a_given_variable_overrides_the_default(name: str, value: str) -> None:
     wanted = str(ROOT / value) if name == "AGENT_DESIGN_PATHS" else value
     assert plan({name: value}).environment[name] == wanted
 
@@ -182,7 +182,7 @@ def test_folders_of_designs_are_meant_from_where_the_stack_is_started(
     assert environment["AGENT_DESIGN_PATHS"] == f"{tmp_path}/mine,{tmp_path.parent}/theirs,/all"
 
 
-def test_what_runs_is_kept_for_the_next_start_with_the_same_database() -> None:
+def test_running_work_is_kept_for_the_next_start_with_the_same_database() -> None:
     def kept(**given: str) -> str:
         [aws] = [each.command for each in plan(given).parts if each.name == "aws"]
         return aws[aws.index("--executions") + 1]
@@ -194,7 +194,7 @@ def test_what_runs_is_kept_for_the_next_start_with_the_same_database() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", GIVEN)
-def test_what_is_given_empty_is_not_given(name: str) -> None:
+def test_an_empty_variable_counts_as_not_given(name: str) -> None:
     assert parts(plan({name: ""})) == parts(plan({}))
 
 
@@ -220,7 +220,7 @@ def test_the_scripted_model_knows_the_names_of_openai_that_it_is_asked_by() -> N
     ],
     ids=lambda value: ", ".join(value) or "none",
 )
-def test_what_is_given_is_not_stood_in_for(given: dict[str, str], gone: set[str]) -> None:
+def test_a_given_service_has_no_stand_in(given: dict[str, str], gone: set[str]) -> None:
     assert parts(plan({})) - parts(plan(given)) == gone
 
 
@@ -369,7 +369,7 @@ def test_each_list_of_requirements_has_that_before_it_at_the_same_versions() -> 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_what_the_stack_imports_is_installed_by_make_run() -> None:
+def test_make_run_installs_all_that_the_stack_imports() -> None:
     """The tests' own environment has more: there a missing one would not be missed."""
     folders = ("src", "functions", "infra/local", "infra/mongo")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
@@ -572,7 +572,7 @@ def test_a_query_and_headers_reach_the_function_byte_for_byte(http: httpx2.Clien
 
 
 @pytest.mark.parametrize("path", ["/widget/%00", "/widget/", f"/widget/{'a' * 300}", "/widget/nothing"])
-def test_what_the_page_does_not_have_is_said_in_the_shape_of_every_error(http: httpx2.Client, path: str) -> None:
+def test_an_unknown_path_of_the_page_answers_in_the_shape_of_every_error(http: httpx2.Client, path: str) -> None:
     answer = http.get(path)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
     refused = http.post("/local/status")
@@ -660,7 +660,7 @@ def test_the_page_gets_its_token_from_the_candidate_app(http: httpx2.Client) -> 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/api/conversations", "/healthz", "/local/token"])
-def test_what_is_gone_is_said_in_the_shape_of_every_error(path: str) -> None:
+def test_a_removed_route_answers_in_the_shape_of_every_error(path: str) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
     cors = dict(Template.load().cors(CHAT))
     with served(front.create_app(front.Front(nowhere, nowhere), cors, [ORIGIN])) as url:

@@ -42,7 +42,7 @@ def test_an_equality_on_the_first_field_of_an_index_uses_it(connection: Connecti
     assert "USING INDEX idx_things_user_id_at" in plans(connection, {"user_id": "u"})
 
 
-def test_what_expired_is_deleted_once_a_minute(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expired_documents_are_deleted_once_a_minute(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(database_patches.time, "monotonic", lambda: now[0])
     things = connection["things"]

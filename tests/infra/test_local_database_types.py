@@ -125,7 +125,7 @@ def test_each_type_comes_back_as_it_was_written(things: Things, write: str) -> N
         assert differences({each["_id"]: each["v"] for each in found}) == []
 
 
-def test_what_is_pushed_or_read_while_it_is_changed_keeps_its_type(things: Things) -> None:
+def test_pushed_and_concurrently_read_values_keep_their_type(things: Things) -> None:
     read = dict[str, Any]()
     for name, value in NESTED.items():
         things.insert_one({"_id": name, "a": []})

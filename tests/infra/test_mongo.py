@@ -98,7 +98,7 @@ def test_a_folder_that_is_not_there_is_a_failure_in_one_sentence(run: Run, tmp_p
 
 
 @pytest.mark.thorough
-def test_what_is_missing_in_the_environment_is_said_in_one_sentence(run: Run) -> None:
+def test_a_missing_variable_is_named_in_one_sentence(run: Run) -> None:
     failed = run("check", MONGODB_URI="")
     assert failed.returncode == 2
     assert failed.stderr.endswith("error: Missing in the environment: MONGODB_URI.\n")

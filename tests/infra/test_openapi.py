@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 RELEASED = (ROOT / "docs/api-surface.txt").read_text(encoding="utf-8").splitlines()
 
 
-def test_what_breaks_a_client_stands_in_the_changelog() -> None:
+def test_a_breaking_change_stands_in_the_changelog() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     unreleased = re.split(r"^## \[", changelog, flags=re.M)[1]
     told = [line for line in unreleased.splitlines() if line.startswith("- **Breaking**: ")]
@@ -17,7 +17,7 @@ def test_what_breaks_a_client_stands_in_the_changelog() -> None:
     assert told or not broken, f"A line that begins with “- **Breaking**: ” is due in CHANGELOG.md: {broken}"
 
 
-def test_what_is_added_breaks_nobody_and_what_is_taken_away_or_demanded_does() -> None:
+def test_additions_break_nobody_and_removals_and_new_requirements_do() -> None:
     before = ["GET /a", "GET /a 200", "gives View.id is required", "gives View.id: string", "takes Body.x: string"]
     more = [*before, "GET /b", "gives View.new: string", "takes Body.y: string", "takes New.z is required"]
     assert breaking(before, more) == []

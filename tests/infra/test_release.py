@@ -133,7 +133,7 @@ def test_a_release_is_taken_back_in_every_function_and_forth_again(account: Acco
 
 
 @pytest.mark.nightly
-def test_what_is_live_is_listed_with_since_when(
+def test_the_live_version_is_listed_with_its_time(
     account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account.deploy()
@@ -328,7 +328,7 @@ def test_a_stage_is_named_and_a_number_where_one_is_needed(
     assert (code, said.splitlines()[-1]) == (2, f"qwestly-agent release: error: {why}")
 
 
-def test_what_is_not_deployed_is_told(typed: Typed) -> None:
+def test_a_stage_that_is_not_deployed_is_told(typed: Typed) -> None:
     assert typed("list") == (1, "", f"{NAMES[0]} is not deployed: use the checkout of what is.\n")
 
 
@@ -466,7 +466,7 @@ def test_an_execution_of_an_older_definition_is_begun_again_with_its_input(
     assert typed("move")[1] == "No execution runs by an older definition.\n"
 
 
-def test_what_releases_ask_of_aws_stands_in_the_table_of_rights(
+def test_the_calls_of_releases_stand_in_the_table_of_rights(
     account: Account, typed: Typed, cards: Cards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with recording() as calls:

@@ -106,7 +106,7 @@ NOT_KNOWN: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("statement", "role"), NOT_KNOWN, ids=lambda each: json.dumps(each)[:60])
-def test_what_is_not_understood_is_refused(statement: Any, role: Any) -> None:
+def test_an_element_that_is_not_understood_is_refused(statement: Any, role: Any) -> None:
     with pytest.raises(NotUnderstood):
         stack_of(statement, role=role).allows("Role", PUBLISH)
 
@@ -264,7 +264,7 @@ def test_a_role_is_made_with_the_boundary_and_not_without(templates: Templates) 
 
 
 @pytest.mark.thorough
-def test_what_a_template_grants_beyond_the_boundary_is_not_allowed(templates: Templates) -> None:
+def test_a_grant_beyond_the_boundary_is_not_allowed(templates: Templates) -> None:
     templates.transformed["Resources"]["ActRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"].append(
         allow("iam:CreateAccessKey", "*")
     )

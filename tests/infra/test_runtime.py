@@ -315,7 +315,7 @@ def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cl
     )
 
 
-def test_what_somebody_said_is_read_remembered_and_merged(cloud: Cloud, ada: Person) -> None:
+def test_a_conversation_is_read_remembered_and_merged_in_lambdas_runtime(cloud: Cloud, ada: Person) -> None:
     async def talked(services: ModelServices) -> None:
         talk = Talk(services, cloud.world.clock, None, ada.user_id)  # type: ignore[arg-type]
         await talk.says("I live in Leeds and work as a nurse.", conversation_id=ada.draft_id)
@@ -370,7 +370,7 @@ def test_a_database_that_is_gone_has_the_name_that_is_tried_again(cloud: Cloud) 
     assert answer["errorType"] == "Unavailable"
 
 
-def test_what_takes_too_long_is_ended_from_outside(cloud: Cloud) -> None:
+def test_a_call_that_takes_too_long_is_ended_from_outside(cloud: Cloud) -> None:
     given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
     keep = {"workflow": "generate_card", "state": "keep_draft", "given": given}
     gone = {"MONGODB_URI": "mongodb://127.0.0.1:1", "AWS_LAMBDA_FUNCTION_TIMEOUT": "1"}

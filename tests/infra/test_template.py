@@ -218,7 +218,7 @@ def test_a_canary_lasts_longer_than_the_alarm_that_takes_it_back_looks_at() -> N
     assert min(canaries) * 60 >= seconds
 
 
-def test_what_nobody_could_make_again_outlives_its_stack() -> None:
+def test_irreplaceable_resources_outlive_their_stack() -> None:
     """The key that opens task tokens, the logs of decisions, what could not be delivered."""
     for name in ("TaskTokenKey", "ApproveLogs", "ChatLogs", "DeadLetters"):
         kept = TEMPLATE["Resources"][name]
@@ -282,7 +282,7 @@ for handler in {handlers}:
     return ran.stderr.strip()
 
 
-def test_what_nobody_waits_for_leaves_a_letter_where_it_cannot_be_delivered() -> None:
+def test_an_undeliverable_asynchronous_call_leaves_a_letter() -> None:
     schedules = resources("AWS::Scheduler::Schedule").values()
     letters = {"Fn::GetAtt": "DeadLetters.Arn"}
     assert all(each["Target"]["DeadLetterConfig"]["Arn"] == letters for each in schedules)
@@ -421,7 +421,7 @@ def test_only_what_people_wait_for_and_what_anybody_may_call_reserves_concurrenc
 
 
 @pytest.mark.parametrize("stage", ["staging", "prod"])
-def test_what_people_wait_for_has_slots_while_a_night_and_all_sweeps_run(stage: str) -> None:
+def test_interactive_functions_have_slots_while_a_night_and_all_sweeps_run(stage: str) -> None:
     """The nights have functions of their own. Of the others, a sweep's searches leave room for three cards."""
     at_night = {MACHINES_OF[name] for name in ("extract_memories", "consolidate")}
     called = {

@@ -63,7 +63,7 @@ def test_a_question_that_its_page_does_not_answer_is_refused(write: Write) -> No
 
 
 @pytest.mark.anyio
-async def test_what_changed_is_written_and_what_is_gone_is_removed(write: Write, topics: Topics) -> None:
+async def test_a_changed_module_is_written_and_a_deleted_one_removed(write: Write, topics: Topics) -> None:
     folder = write()
     write(name="b", module="Choose what to delegate", order="2")
     assert await ingest(read_library(folder), topics) == "2 modules added or changed, 0 removed, 0 unchanged."

@@ -55,7 +55,7 @@ def asked_for(workflow: str, side: Side) -> set[str]:
     return set[str]().union(*(asked_of_services(state.work) for state in states))
 
 
-def test_what_a_state_asks_for_is_found_through_the_functions_that_it_names() -> None:
+def test_a_states_collections_are_found_through_the_functions_that_it_names() -> None:
     keeps = {"approvals", "candidate_app", "drafts", "runs", "signals", "workflows"}
     assert asked_for("generate_card", "writer") >= keeps
     assert asked_for("generate_card", "reader") >= {"judges", "models", "usage"}
@@ -97,7 +97,7 @@ def test_a_reader_may_do_nothing_that_the_other_role_may_not() -> None:
     assert all(allowed <= writer[collection] for collection, allowed in actions(READER).items())
 
 
-def test_what_opens_files_reaches_those_files_alone_and_says_that_it_runs() -> None:
+def test_the_opener_reaches_users_files_alone_and_says_that_it_runs() -> None:
     names = asked_for("parse_resume", "opener") - NO_STORES
     assert names == {"resume_files", "runs", "signals"}
     opener, writer = actions(OPENER), actions(AGENT)
@@ -136,7 +136,7 @@ def test_each_role_is_printed_for_atlas_and_for_mongodb(
     assert granted == allowed
 
 
-def test_what_each_role_may_do_is_printed_by_collection(
+def test_the_rights_of_each_role_are_printed_by_collection(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["qwestly-agent", "mongo", "rights"])

@@ -36,7 +36,7 @@ def run(chat: ChatServer) -> Run:
 
 
 @pytest.mark.sentinel
-def test_what_is_kept_is_exported_and_erased_and_of_nobody_else(run: Run, chat: ChatServer, client: Client) -> None:
+def test_all_data_of_one_user_are_exported_and_erased(run: Run, chat: ChatServer, client: Client) -> None:
     with Client(chat.url, f"{client.user_id}-another") as another:
         another.say("Hello")
         client.say("Hello, I am leaving")
@@ -56,7 +56,7 @@ def test_of_somebody_of_whom_nothing_is_kept_that_is_what_is_said(run: Run, clie
     assert mistyped.stderr == f"Nothing is kept about {client.user_id}-mistyped.\n"
 
 
-def test_what_is_missing_in_the_environment_is_said_in_one_sentence(run: Run, client: Client) -> None:
+def test_a_missing_variable_of_users_is_named_in_one_sentence(run: Run, client: Client) -> None:
     failed = run("export", client.user_id, MONGODB_URI="")
     assert failed.returncode == 2
     assert failed.stderr.endswith("error: Missing in the environment: MONGODB_URI.\n")

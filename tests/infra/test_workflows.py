@@ -106,7 +106,7 @@ def test_the_change_set_that_was_printed_is_carried_out_by_a_job_that_a_person_m
     assert (executing, making) == (["DeployRole"], ["PlanRole"])
 
 
-def test_what_is_built_is_signed_with_what_it_is_made_of_before_it_is_handed_on() -> None:
+def test_a_build_is_attested_with_its_sbom_before_it_is_handed_on() -> None:
     steps = WORKFLOWS["deploy"]["jobs"]["build"]["steps"]
     names = [step.get("uses", step.get("run", "")).partition("@")[0] for step in steps]
     archive = next(step for step in steps if step.get("run", "").startswith("tar "))
@@ -118,7 +118,7 @@ def test_what_is_built_is_signed_with_what_it_is_made_of_before_it_is_handed_on(
     assert order[-1] < names.index("actions/upload-artifact")
 
 
-def test_what_an_hourly_walk_finds_rings_where_alarms_do() -> None:
+def test_a_finding_of_the_hourly_walk_rings_where_alarms_do() -> None:
     *_, walk, tell = WORKFLOWS["smoke"]["jobs"]["prod"]["steps"]
     assert walk["run"].startswith("make smoke STAGE=prod ")
     assert tell["if"] == "failure()"
@@ -168,7 +168,7 @@ def recipe(target: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.startswith(("make ", ".ci/"))])
-def test_what_a_workflow_runs_is_there(command: str) -> None:
+def test_all_files_that_a_workflow_runs_exist(command: str) -> None:
     name = command.split()[-1 if command.startswith(".ci/") else 1]
     makefile = (ROOT / "Makefile").read_text()
     assert (ROOT / name).is_file() if name.startswith(".ci/") else re.search(rf"^{name}:", makefile, re.MULTILINE)

@@ -45,7 +45,7 @@ def test_a_planted_mistake_is_found(name: str) -> None:
 
 
 @pytest.mark.thorough  # it takes five hundred schedules to shrink one
-def test_what_was_found_is_played_again_by_its_code() -> None:
+def test_a_found_fault_is_replayed_by_its_code() -> None:
     with PLANTED["effect before its record"]():
         found = search(play, FOUND_WITHIN, BASES["effect before its record"])
         assert found is not None

@@ -10,7 +10,7 @@ def check(story: Story) -> None:
     assert story.broken == [], "\n".join(story.script)
 
 
-def test_what_was_undone_says_so_though_the_database_fails_then() -> None:
+def test_an_undone_record_says_so_though_the_database_fails_then() -> None:
     async def tell(story: Story) -> None:
         story.world.scheduler.placed["act", "update agent_approvals", 6] = FAILED, 0.0
         story.propose()

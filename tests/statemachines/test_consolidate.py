@@ -99,7 +99,7 @@ def case(world: World, model: ModelServer) -> Case:
 
 
 @pytest.mark.thorough
-def test_what_says_the_same_is_merged_of_all_who_told_something_new(world: World, metrics: Metrics) -> None:
+def test_equal_memories_are_merged_for_all_users_with_news(world: World, metrics: Metrics) -> None:
     ada, bob, eve = has_told(world, *SAME), has_told(world, SAME[2]), has_told(world, *SAME[:2])
     ended = consolidates(world)
     assert (ended.status, ended.states[-1]) == ("SUCCEEDED", "consolidated")
@@ -116,7 +116,7 @@ def test_what_says_the_same_is_merged_of_all_who_told_something_new(world: World
     }
 
 
-def test_what_looks_outdated_is_asked_about_once(world: World) -> None:
+def test_an_outdated_memory_is_asked_about_once(world: World) -> None:
     ada = has_told(world, SAME[2])
     past = {"importance": 0.1, "created": world.clock() - 400 * 86_400}
     world.database[memories.COLLECTION].update_one({"user_id": ada}, {"$set": past})
@@ -239,7 +239,7 @@ def test_one_who_fails_stops_nobody_and_rings_the_alarm_once_all_had_their_turn(
 
 
 @pytest.mark.thorough
-def test_what_the_next_night_makes_up_for_rings_no_alarm(world: World, metrics: Metrics) -> None:
+def test_a_failure_that_the_next_night_repairs_rings_no_alarm(world: World, metrics: Metrics) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
     with world.instead_of("plan", failing(users[0], Unavailable()), "consolidate"):
         assert consolidates(world).status == "SUCCEEDED"
@@ -250,7 +250,7 @@ def test_what_the_next_night_makes_up_for_rings_no_alarm(world: World, metrics: 
 
 
 @pytest.mark.thorough
-def test_what_would_fail_every_night_rings_it_for_one_among_many(world: World) -> None:
+def test_a_failure_that_would_last_rings_for_one_user_among_many(world: World) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
     with world.instead_of("plan", failing(users[0], Internal()), "consolidate"):
         assert consolidates(world).status == "FAILED"
@@ -265,7 +265,7 @@ def test_a_database_that_is_away_for_many_rings_it(world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_what_passes_by_is_tried_again(world: World) -> None:
+def test_a_transient_failure_is_retried(world: World) -> None:
     ada = has_told(world, *SAME[:2])
     for state in ("plan", "apply"):
         with world.instead_of(state, failing(ada, Unavailable(), times=2), "consolidate"):

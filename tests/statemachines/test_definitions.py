@@ -56,7 +56,7 @@ def written(name: str) -> dict[str, Any]:
     return read_machine(TEMPLATE.folder / source_of(MACHINES[name]["DefinitionUri"]))
 
 
-def test_what_is_built_is_what_is_tested(tmp_path: Path) -> None:
+def test_the_tested_definition_is_the_one_that_is_built(tmp_path: Path) -> None:
     shutil.copytree(ROOT / SOURCES, tmp_path / SOURCES)
     build(tmp_path)
     for name, machine in MACHINES.items():
@@ -148,7 +148,7 @@ def test_waiting_for_a_slot_uses_up_no_other_try(tasks: dict[str, State]) -> Non
         assert mentioned == [FOR_A_SLOT], name
 
 
-def test_what_waits_for_a_slot_is_neither_picked_again_nor_taken_for_dead_meanwhile() -> None:
+def test_a_run_that_waits_for_a_slot_is_neither_restarted_nor_declared_dead() -> None:
     longest = sum(min(5 * 1.5**tried, 60) for tried in range(30))
     assert 25 * 60 < longest < min(ALIVE_SECONDS, PICKED_SECONDS / 2)
 

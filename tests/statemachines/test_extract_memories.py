@@ -198,7 +198,7 @@ def test_after_ten_minutes_of_silence_what_was_said_is_remembered(ada: Speaker, 
     ]
 
 
-def test_what_was_read_is_found_by_its_meaning_until_it_is_forgotten(ada: Speaker, world: World) -> None:
+def test_a_read_message_is_found_by_meaning_until_it_is_forgotten(ada: Speaker, world: World) -> None:
     ada.says("I photographed a zebra in Lisbon", "Yes.")
     ends(world, silence(world))
 
@@ -258,7 +258,7 @@ def test_many_conversations_are_read_in_one_run(ada: Speaker, bob: Speaker, worl
 
 
 @pytest.mark.thorough
-def test_what_is_sensitive_waits_and_is_kept_after_a_yes(ada: Speaker, world: World) -> None:
+def test_a_sensitive_memory_waits_and_is_stored_after_a_yes(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.", SECRET)
     execution = silence(world)
     approval = ada.asked()
@@ -334,7 +334,7 @@ def test_nobodys_silence_holds_up_anybody_else(ada: Speaker, bob: Speaker, world
 
 
 @pytest.mark.thorough
-def test_what_is_asked_under_the_brake_is_asked_later(ada: Speaker, world: World) -> None:
+def test_a_question_that_the_brake_holds_back_is_asked_later(ada: Speaker, world: World) -> None:
     ada.says(SECRET)
     wrapped, _ = failing(ada, Braked(), times=3)
     with world.instead_of("ask_approval", wrapped, FOLDER):
@@ -386,7 +386,7 @@ def test_a_question_that_cannot_be_asked_for_long_is_asked_later_and_nothing_is_
 
 
 @pytest.mark.thorough
-def test_what_cannot_be_kept_here_ends_nobody_elses_wait(ada: Speaker, bob: Speaker, world: World) -> None:
+def test_an_answer_for_another_execution_ends_no_wait(ada: Speaker, bob: Speaker, world: World) -> None:
     ada.says(SECRET)
     bob.says(SECRET)
     wrapped, _ = failing(ada, Internal())
@@ -561,7 +561,7 @@ def test_a_conversation_that_a_provider_does_not_want_to_read_is_its_own_fault(
 
 
 @pytest.mark.thorough
-def test_what_was_read_of_others_is_asked_about_before_a_refusal_fails_the_execution(
+def test_memories_from_others_text_are_asked_about_before_a_refusal_fails_the_execution(
     ada: Speaker, bob: Speaker, world: World
 ) -> None:
     ada.says("I live in Lisbon.")
@@ -627,7 +627,7 @@ def test_a_sweep_that_fails_rings_the_alarm(ada: Speaker, world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_what_was_said_stands_in_no_execution(ada: Speaker, world: World) -> None:
+def test_no_execution_contains_a_message(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.", SECRET)
     execution = silence(world)
     ada.decides("approve")
@@ -637,7 +637,7 @@ def test_what_was_said_stands_in_no_execution(ada: Speaker, world: World) -> Non
 
 
 @pytest.mark.thorough
-def test_what_passes_from_state_to_state_stays_small(ada: Speaker, world: World) -> None:
+def test_the_data_between_states_stay_small(ada: Speaker, world: World) -> None:
     sizes: list[int] = []
 
     def weighed(own: Handler) -> Handler:

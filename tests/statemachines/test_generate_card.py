@@ -198,7 +198,7 @@ def test_a_section_that_somebody_does_not_want_is_gone_and_the_rest_stays(maya: 
 
 
 @pytest.mark.thorough
-def test_what_rests_on_a_persons_note_is_marked_as_confirmed(maya: Person) -> None:
+def test_a_persons_note_marks_its_claims_as_confirmed(maya: Person) -> None:
     maya.wants_a_card()
     maya.is_asked()
     maya.decides("revise", "Please mention that I coach a chess club.")
@@ -279,9 +279,7 @@ def test_whatever_a_model_invents_is_left_out_and_said(maya: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_what_was_refused_is_written_again_once_with_the_reasons_word_for_word(
-    maya: Person, model: ModelServer
-) -> None:
+def test_a_rejected_claim_is_rewritten_once_with_the_reasons(maya: Person, model: ModelServer) -> None:
     maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate!")
     maya.wants_a_card()
     asked = maya.is_asked()
@@ -444,7 +442,7 @@ def test_sections_that_nothing_speaks_for_are_not_drafted(someone: Person, model
     assert len(prompts(model)) == 1
 
 
-def test_what_is_only_guessed_is_as_good_as_nothing(someone: Person) -> None:
+def test_a_guessed_memory_is_no_evidence(someone: Person) -> None:
     someone.said("Is probably a nurse.", trust="inferred")
     someone.wants_a_card()
     assert someone.outcome() == ("FAILED", "failed")
@@ -512,7 +510,7 @@ def test_a_card_costs_at_most_seven_twentieths_more_than_before_it_was_judged_by
 
 
 @pytest.mark.thorough
-def test_what_drafting_costs_counts_towards_the_day(ada: Person, world: World) -> None:
+def test_drafting_counts_toward_the_days_cost(ada: Person, world: World) -> None:
     world.run(lambda services: services.usage.begin_turn(ada.user_id, "run", services.clock()))
     ada.wants_a_card()
     ada.is_asked()
@@ -551,7 +549,7 @@ def test_no_state_begins_under_the_brake(ada: Person, world: World, state: str) 
 
 
 @pytest.mark.thorough
-def test_what_waits_goes_on_waiting_under_the_brake(ada: Person) -> None:
+def test_a_waiting_card_goes_on_waiting_under_the_brake(ada: Person) -> None:
     ada.wants_a_card()
     ada.is_asked()
     ada.pulls_the_brake()
@@ -725,7 +723,7 @@ def test_a_card_is_drafted_anew_without_what_was_forgotten(maya: Person, world: 
 
 
 @pytest.mark.thorough
-def test_what_is_forgotten_in_the_moment_of_the_effect_is_not_published(
+def test_a_memory_forgotten_at_the_moment_of_publishing_is_not_published(
     maya: Person, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever forgets sees a record that is being carried out, and whoever carries it out looks once more."""

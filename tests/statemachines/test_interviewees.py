@@ -153,7 +153,7 @@ def test_an_onboarding_from_an_empty_profile_to_an_approved_one(ada: Interviewee
         assert client.get("/api/jobs/settings")["wishes"]["never"] == ["night shifts"]
 
 
-def test_what_was_told_in_earlier_conversations_is_not_asked_and_is_confirmed_with_its_words(ada: Interviewee) -> None:
+def test_earlier_conversations_answer_questions_that_are_confirmed_not_asked(ada: Interviewee) -> None:
     with Client(ada.chat.url, ada.user_id, ada.world.clock) as client:
         client.say("Remember that I live in Lisbon.")
         client.say("Remember that I speak English and Portuguese.")

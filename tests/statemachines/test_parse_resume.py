@@ -328,9 +328,7 @@ def test_a_line_is_judged_with_its_position(world: World, model: ModelServer) ->
 
 
 @pytest.mark.thorough
-def test_what_a_profile_says_already_is_not_proposed_and_its_lists_lose_nothing(
-    world: World, model: ModelServer
-) -> None:
+def test_known_profile_values_are_not_proposed_and_lists_lose_nothing(world: World, model: ModelServer) -> None:
     user = User(world, headline=MAYA.headline.upper(), location="Porto", skills=["sql", "Rust"], languages=["english"])
     model.script(finds(ideal(MAYA)))
     user.gives_and_waits()
@@ -367,7 +365,7 @@ def test_it_is_closed_when_its_approval_is(world: World, model: ModelServer, dec
 
 
 @pytest.mark.thorough
-def test_what_could_not_be_written_back_is_not_touched(world: World, model: ModelServer) -> None:
+def test_a_value_that_cannot_be_written_back_is_not_touched(world: World, model: ModelServer) -> None:
     user = User(world, education=[{"degree": "of an older form, without a school"}])
     model.script(finds(ideal(MAYA)))
     user.gives_and_waits()
@@ -397,7 +395,7 @@ def test_at_a_level_that_only_suggests_it_is_read_and_nobody_is_asked(world: Wor
 
 
 @pytest.mark.thorough
-def test_what_it_costs_counts_towards_the_day_of_a_user_who_never_chatted(world: World, model: ModelServer) -> None:
+def test_reading_a_resume_counts_toward_the_day_of_a_user_without_chats(world: World, model: ModelServer) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))
     user.gives_and_waits()

@@ -103,7 +103,7 @@ def test_a_headline_is_drafted_anew_at_once_and_asked_about_in_its_place(maya: R
 
 
 @pytest.mark.thorough
-def test_what_happened_stands_in_the_feed_once(maya: Redraft) -> None:
+def test_an_event_stands_in_the_feed_once(maya: Redraft) -> None:
     maya.was_asked()
     maya.wants("Shorter, please.")
     maya.is_asked(2)
@@ -170,7 +170,9 @@ def test_each_field_that_is_drafted_anew_has_an_outline(field: str) -> None:
         ({"field": "headline", "value": "Head of Product"}, None),
     ],
 )
-def test_what_only_its_person_knows_is_left_to_the_chat(maya: Redraft, args: dict[str, Any], wish: str | None) -> None:
+def test_a_question_that_only_the_person_can_answer_is_left_to_the_chat(
+    maya: Redraft, args: dict[str, Any], wish: str | None
+) -> None:
     maya.was_asked(Proposal(UPDATE_PROFILE_FIELD, args))
     revised = maya.wants(wish)
     assert (revised.status, revised.redraft_id, revised.due_at) == ("revised", None, None)
@@ -181,7 +183,7 @@ def test_what_only_its_person_knows_is_left_to_the_chat(maya: Redraft, args: dic
 
 
 @pytest.mark.thorough
-def test_what_nothing_supports_is_told_and_asked_about_no_more(maya: Redraft) -> None:
+def test_an_unsupported_redraft_is_told_and_not_asked_about(maya: Redraft) -> None:
     maya.was_asked(replace(HEADLINE, args={"field": "headline", "value": "Astronaut"}), "Go on, suggest something")
     maya.wants("Shorter, please.")
     assert maya.outcome() == ("FAILED", "failed")
@@ -362,7 +364,7 @@ SAID = "At Northwind Pay I own the merchant API, and ran 4 launches in 2024."
 
 
 @pytest.mark.thorough
-def test_what_is_forgotten_while_it_waits_is_in_nothing_that_is_kept(maya: Redraft, world: World) -> None:
+def test_a_memory_forgotten_while_a_redraft_waits_is_stored_nowhere(maya: Redraft, world: World) -> None:
     maya.said(SAID)
     maya.was_asked(replace(HEADLINE, args={"field": "headline", "value": "I own the merchant API"}), "Do it")
     maya.wants("Please use 4 launches in 2024")

@@ -82,7 +82,7 @@ def test_a_position_that_only_the_resume_has_is_in_the_tailored_one_with_its_wor
             assert all(" ".join(line.split()) in text for line in quote.quote.splitlines())
 
 
-def test_what_only_a_deleted_resume_said_is_in_no_document_and_no_application(newcomer: Newcomer) -> None:
+def test_a_deleted_resumes_words_are_in_no_document_or_application(newcomer: Newcomer) -> None:
     resume_id = newcomer.is_read()
     draft = newcomer.applicant.writes()
     asked = newcomer.applies_with(draft)

@@ -172,7 +172,7 @@ def test_no_job_comes_twice(seeker: Seeker) -> None:
 
 
 @pytest.mark.thorough
-def test_what_the_wishes_rule_out_is_never_shown(seeker: Seeker) -> None:
+def test_a_job_that_the_wishes_rule_out_is_never_shown(seeker: Seeker) -> None:
     seeker.wishes(places=("Germany",), remote="no", never=("Kestrel Labs",), pay_from=70_000, pay_currency="EUR")
     assert seeker.searches() == "SUCCEEDED"
     for match in seeker.matches():
@@ -218,14 +218,14 @@ class Impatient:
 
 
 @pytest.mark.parametrize("fault", ["nonsense", "empty"])
-def test_what_is_no_advert_is_passed_over(seeker: Seeker, fault: Any) -> None:
+def test_a_result_that_is_no_advert_is_skipped(seeker: Seeker, fault: Any) -> None:
     seeker.world.boards.api.faults = {"adzuna": fault, "jsearch": fault}
     assert seeker.searches() == "SUCCEEDED"
     assert (seeker.matches(), seeker.search().missing, seeker.events()) == ([], (), [])
 
 
 @pytest.mark.thorough
-def test_what_a_board_answered_within_the_hour_is_not_asked_again(seeker: Seeker) -> None:
+def test_a_boards_answer_is_reused_within_the_hour(seeker: Seeker) -> None:
     seeker.searches("1")
     asked = len(seeker.world.boards.api.requests)
     seeker.searches("2")
@@ -289,7 +289,7 @@ def test_a_reason_that_is_invented_is_left_out_and_a_job_without_one_too(seeker:
 
 
 @pytest.mark.thorough
-def test_what_only_the_advert_says_is_no_evidence_of_the_person(seeker: Seeker) -> None:
+def test_the_adverts_words_are_no_evidence_of_the_person(seeker: Seeker) -> None:
     """The advert's words, given out as the person's."""
 
     def reason(source: str) -> dict[str, Any]:
@@ -487,7 +487,7 @@ def test_a_check_that_dies_at_its_judge_asks_for_no_more_than_is_left(
 
 
 @pytest.mark.thorough
-def test_what_was_answered_before_a_state_failed_is_not_paid_twice(
+def test_an_answer_stored_before_a_failure_is_not_paid_for_twice(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, tries = JobSearches.save_ranked, count()
@@ -580,7 +580,7 @@ RACES: dict[str, tuple[type, str, int, str]] = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("race", RACES)
-def test_what_is_forgotten_during_a_search_comes_back_in_no_reason(
+def test_a_memory_forgotten_during_a_search_is_in_no_reason(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch, race: str
 ) -> None:
     store, method, number, when = RACES[race]

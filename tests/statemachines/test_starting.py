@@ -143,9 +143,7 @@ def invents_a_prize(model: ModelServer) -> str:
     return lie["text"]
 
 
-def test_what_an_about_section_invents_is_written_again_once_and_then_left_out(
-    maya: Person, model: ModelServer
-) -> None:
+def test_an_invented_about_statement_is_rewritten_once_and_then_left_out(maya: Person, model: ModelServer) -> None:
     lie = invents_a_prize(model)
     written = about(maya)
     assert text_of(written.checked) == "11 years of experience"
@@ -234,9 +232,7 @@ def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_t
 
 
 @pytest.mark.thorough
-def test_what_is_remembered_of_writing_reaches_the_writer_as_a_wish_and_no_guess_nor_other_preference(
-    maya: Person, model: ModelServer
-) -> None:
+def test_only_a_stated_preference_on_writing_reaches_the_writer_as_a_wish(maya: Person, model: ModelServer) -> None:
     maya.said("Never call me a rockstar.", "preference", about_writing=True)
     maya.said("Probably likes puns.", "preference", trust="inferred", about_writing=True)
     maya.said("I don't want to leave Lisbon.", "preference")

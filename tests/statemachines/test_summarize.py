@@ -111,7 +111,7 @@ LINE = ("m1", "Wants to leave nursing for teaching by 2028", "leave nursing for 
 
 
 @pytest.mark.thorough
-def test_what_fell_out_of_the_window_is_summed_up_once_and_told_from_the_next_turn_on(ada: Talker) -> None:
+def test_messages_that_left_the_window_are_summarized_once(ada: Talker) -> None:
     ada.model.script(summed_up(LINE))
     ada.talks_past_the_cut()
     assert ada.lines() == [("user", LINE[1], LINE[2])]
@@ -122,7 +122,7 @@ def test_what_fell_out_of_the_window_is_summed_up_once_and_told_from_the_next_tu
 
 
 @pytest.mark.thorough
-def test_what_is_not_supported_is_told_by_its_quote_and_what_nobody_said_not_at_all(ada: Talker) -> None:
+def test_an_unsupported_summary_line_becomes_its_quote_and_an_invented_one_nothing(ada: Talker) -> None:
     invented = ("m1", "Was promoted to head of nursing", "promoted to head")
     other_figure = ("m1", "Wants to leave nursing for teaching by 2030", "teaching by 2028")
     ada.model.script(summed_up(LINE, invented, other_figure), nothing_supported())
@@ -141,7 +141,7 @@ def test_without_a_model_the_conversation_goes_on_and_nobody_is_woken(ada: Talke
 
 
 @pytest.mark.thorough
-def test_what_is_forgotten_takes_the_summary_with_it_and_the_next_turn_has_it_made_anew(ada: Talker) -> None:
+def test_forgetting_deletes_the_summary_and_the_next_turn_remakes_it(ada: Talker) -> None:
     ada.model.script(summed_up(LINE, ("m3", "Had thought 1", "thought 1")))
     ada.talks_past_the_cut()
     ada.forgets(FIRST)

@@ -142,7 +142,7 @@ def test_a_letter_greets_by_code_and_says_of_the_person_what_is_quoted(maya_appl
 
 
 @pytest.mark.thorough
-def test_what_the_advert_asks_for_is_met_by_a_quote_or_not_met(maya_applies: Applicant) -> None:
+def test_a_requirement_of_the_advert_is_met_by_a_quote_or_not_met(maya_applies: Applicant) -> None:
     maya_applies.person.said("I led merchant payments and onboarding at Northwind Pay.")
     covered = coverage(maya_applies.writes())
     assert covered.checked
@@ -215,7 +215,7 @@ def test_the_brake_stops_it_and_lets_none_begin(maya_applies: Applicant) -> None
 
 
 @pytest.mark.thorough
-def test_what_is_forgotten_goes_out_of_the_document_and_of_its_coverage(maya_applies: Applicant) -> None:
+def test_forgetting_removes_words_from_the_document_and_its_coverage(maya_applies: Applicant) -> None:
     maya = maya_applies.person
     maya.said("I led merchant payments and onboarding for 14 banks.")
     draft = maya_applies.writes()

@@ -155,7 +155,7 @@ def test_an_answer_opens_a_topic_and_covers_what_it_says(ada: Interviewee) -> No
 
 
 @pytest.mark.thorough
-def test_what_the_person_did_not_say_is_not_in_it(ada: Interviewee) -> None:
+def test_a_statement_without_evidence_is_not_in_the_draft(ada: Interviewee) -> None:
     invented = sentence("Led a team of eighty people at Acme.", "a team of eight people", "team size")
     nowhere = sentence("Won a prize at Acme.", "I won a prize", "result")
     praised = sentence("Led a brilliant team at Acme.", "I led a team of eight people at Acme", "team size")
@@ -171,7 +171,7 @@ NOT_PRAISED = _final(JUDGE, verdicts=[{"id": 0, "why": "No praise was said."}])
 
 
 @pytest.mark.thorough
-def test_what_the_judge_refuses_is_written_anew_once_with_its_reasons(ada: Interviewee) -> None:
+def test_a_rejected_sentence_is_rewritten_once_with_the_reasons(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME]), writes(PRAISED), NOT_PRAISED, writes(PRAISED, EIGHT))
     assert ada.draft() == ["Led a team of eight people at Acme."]
     assert ada.aspects() == {"team size": "covered", "result": "open"}
@@ -181,7 +181,7 @@ def test_what_the_judge_refuses_is_written_anew_once_with_its_reasons(ada: Inter
 
 
 @pytest.mark.thorough
-def test_what_stands_is_not_lost_where_nobody_writes_anew(ada: Interviewee) -> None:
+def test_the_standing_draft_survives_a_failed_rewrite(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME]), writes(PRAISED, EIGHT), NOT_PRAISED, *[Reply(fault=503, to=WRITER)] * 4)
     assert ada.draft() == ["Led a team of eight people at Acme."]
     assert ada.wait() == ["SUCCEEDED"]
@@ -284,7 +284,7 @@ def test_an_older_answers_draft_that_comes_late_is_dropped(ada: Interviewee, wor
 
 
 @pytest.mark.thorough
-def test_what_is_excluded_from_prompts_meanwhile_is_no_evidence(ada: Interviewee, world: World) -> None:
+def test_messages_excluded_meanwhile_are_no_evidence(ada: Interviewee, world: World) -> None:
     def excludes(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             world.database["agent_messages"].update_many({"user_id": ada.user_id}, {"$set": {"withheld": True}})

@@ -160,7 +160,7 @@ def test_every_sentence_cites_the_library_or_is_marked_and_three_questions_fall_
 
 
 @pytest.mark.thorough
-def test_what_the_second_reading_refuses_is_left_out_and_counted(learner: Learner) -> None:
+def test_a_rejected_sentence_of_a_lesson_is_left_out_and_counted(learner: Learner) -> None:
     verdicts = [{"id": 0, "span": CITED[0][1]}, {"id": 1, "why": "It says more."}, {"id": 2, "span": CITED[2][1]}]
     questions = [question(number) for number in range(3)]
     status, lesson = learner.begins(PLANS, WRITES, typed(JUDGE, verdicts=verdicts), typed(ASKER, questions=questions))
@@ -207,7 +207,7 @@ def test_a_question_that_the_lesson_does_not_answer_is_sent_back(learner: Learne
 
 
 @pytest.mark.thorough
-def test_what_the_library_lacks_is_marked_as_a_whole(learner: Learner) -> None:
+def test_a_topic_that_the_library_lacks_is_marked_as_a_whole(learner: Learner) -> None:
     writes = typed(WRITER, sentences=[sentence(UNCITED), sentence("It is a theory.", point=1), sentence("So it is.")])
     status, lesson = learner.begins(PLANS, writes, ASKS, topic="Quantum mechanics")
     assert (status, lesson.status, lesson.module_id, lesson.subject) == ("SUCCEEDED", "ready", "", "")
@@ -253,7 +253,7 @@ def test_the_brake_stops_it_at_each_state_and_names_it(learner: Learner, world: 
 @pytest.mark.parametrize(
     "wish", DANGEROUS[:1] + [pytest.param(each, marks=pytest.mark.nightly) for each in DANGEROUS[1:]]
 )
-def test_what_is_not_taught_ends_with_the_reason_and_is_never_written(learner: Learner, wish: str) -> None:
+def test_a_topic_that_is_not_taught_ends_with_a_reason_and_no_lesson(learner: Learner, wish: str) -> None:
     reason = "That would help to harm people, so it is not taught here."
     status, lesson = learner.begins(typed(OUTLINER, points=[], not_taught=reason), topic=wish)
     assert (status, lesson.status, lesson.label) == ("SUCCEEDED", "failed", reason)

@@ -69,7 +69,7 @@ SCANS = {"Answers.list_since", "Memories.list_users_without_stems", "UserSetting
 
 
 @pytest.mark.parametrize("name", ["Answers.list_since", "Sweeps.running_work", "Watermarks.backlog"])
-async def test_what_is_not_marked_is_refused(
+async def test_an_unmarked_query_across_users_is_refused(
     database: AsyncDatabase[Document], watch: Watch, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     await CALLS[name](MARKED[name].of(database))
@@ -150,7 +150,7 @@ async def test_users_are_found_up_to_an_id_though_one_has_more_memories_than_a_p
     assert await merges.list_due_users("", 10, "b") == ["a", "b"]
 
 
-async def test_what_all_users_spent_today_leaves_out_other_days(database: AsyncDatabase[Document]) -> None:
+async def test_todays_spending_of_all_users_excludes_other_days(database: AsyncDatabase[Document]) -> None:
     usage = Usage(database)
     assert await usage.stage_spent_today(NOW) == 0.0
     for user_id, cost_usd, at in (

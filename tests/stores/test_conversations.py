@@ -173,7 +173,7 @@ async def test_a_lease_that_is_not_renewed_runs_out_and_the_words_of_the_dead_tu
     assert list((await person.document())["turns"]) == [claim.turn.run_id]
 
 
-async def test_what_a_dead_turn_had_answered_is_kept_with_its_words(person: Person) -> None:
+async def test_a_dead_turns_partial_answer_is_kept(person: Person) -> None:
     claim = await person.begin()
     await person.keep(claim, "Half of ")
     await person.keep(claim, "Half of it")
@@ -370,7 +370,7 @@ async def test_a_conversation_that_is_deleted_meanwhile_stays_deleted(
     assert [await database[name].count_documents({}) for name in (CONVERSATIONS, MESSAGES)] == [0, 0]
 
 
-async def test_what_is_not_there_or_somebody_elses_is_not_found(person: Person) -> None:
+async def test_an_unknown_or_foreign_conversation_is_not_found(person: Person) -> None:
     await person.finish(await person.begin())
     stranger = Person(person.conversations, person.clock, "auth0|stranger")
     for ask in (

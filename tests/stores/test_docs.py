@@ -31,7 +31,7 @@ async def test_a_section_that_is_added_again_is_there_once(docs: Docs) -> None:
     assert await docs.search("", [1.0, 0.1], 1) == [CARDS]
 
 
-async def test_what_is_removed_is_gone_and_the_rest_stays(docs: Docs) -> None:
+async def test_a_removed_page_is_gone_and_the_others_stay(docs: Docs) -> None:
     await docs.remove([])
     await docs.remove(["1", "never-there"])
     assert await docs.ids() == {"2"}

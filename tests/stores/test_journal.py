@@ -80,7 +80,7 @@ async def test_the_runs_of_a_user_come_oldest_first(journal: Journal) -> None:
     assert [each.run_id for each in await journal.list_all(USER)] == ["night1", "night2", "night3"]
 
 
-async def test_what_went_into_one_memory_stays_apart_from_each_other_too() -> None:
+async def test_memories_merged_into_one_stay_apart_from_each_other() -> None:
     assert planned().pairs_kept_apart == {frozenset(pair) for pair in ("ab", "ac", "bc", "de")}
 
 
@@ -107,7 +107,7 @@ async def test_a_run_is_kept_for_a_year_and_what_was_undone_for_good(
 # --- memories that are consolidated -----------------------------------------------------------------------------------
 
 
-async def test_what_was_not_compared_is_listed_with_its_vector_the_first_said_first(
+async def test_uncompared_memories_are_listed_with_vectors_oldest_first(
     memories: Memories, database: AsyncDatabase[Document], merges: Merges
 ) -> None:
     await remember(memories, "later", last_seen=NOW)
@@ -124,7 +124,7 @@ async def test_what_was_not_compared_is_listed_with_its_vector_the_first_said_fi
     assert await merges.count_active(USER) == 2
 
 
-async def test_what_does_not_hold_is_not_merged(memories: Memories, merges: Merges) -> None:
+async def test_an_inactive_memory_is_not_merged(memories: Memories, merges: Merges) -> None:
     await remember(memories, "goes")
     await memories.supersede(USER, "goes", "newer", NOW)
     await merges.replace(USER, "goes", "stays", "merged", "night1", NOW)
@@ -132,7 +132,7 @@ async def test_what_does_not_hold_is_not_merged(memories: Memories, merges: Merg
 
 
 @pytest.mark.parametrize("status", ["merged", "superseded"])
-async def test_what_was_replaced_holds_again_as_it_was(
+async def test_an_undone_merge_restores_the_replaced_memory(
     memories: Memories, database: AsyncDatabase[Document], status: str, merges: Merges
 ) -> None:
     await remember(memories, "goes")
@@ -163,7 +163,7 @@ async def test_a_count_is_taken_in_once_and_beside_a_reinforcement(
     assert document["salience"] == pytest.approx(salience(0.7, NOW))
 
 
-async def test_what_is_merged_into_another_holds_as_long_as_that_one(memories: Memories, merges: Merges) -> None:
+async def test_a_merged_memory_holds_as_long_as_the_one_it_became(memories: Memories, merges: Merges) -> None:
     for name in ("first", "second", "third"):
         await remember(memories, name)
     await merges.replace(USER, "first", "second", "merged", "night1", NOW)

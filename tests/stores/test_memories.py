@@ -144,7 +144,7 @@ async def test_a_search_joins_words_and_meaning_lets_salience_decide_between_equ
     ]
 
 
-async def test_what_is_near_by_words_is_compared_too_with_how_near_it_is_by_meaning(
+async def test_memories_near_by_words_are_compared_with_their_nearness_by_meaning(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
     near = [a_memory(f"n{n}", f"owns a bike number {n}") for n in range(60)]
@@ -158,7 +158,7 @@ async def test_what_is_near_by_words_is_compared_too_with_how_near_it_is_by_mean
     assert found[1].memory.id == "n0"
 
 
-async def test_what_was_written_last_is_compared_whatever_an_index_knows(
+async def test_the_newest_memories_are_compared_even_if_the_index_lacks_them(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
     await memories.add(USER, a_memory("mine", "likes trains"), "h1", [1.0, 0.0], NOW)

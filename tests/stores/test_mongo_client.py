@@ -12,6 +12,6 @@ def test_the_version_is_the_one_whose_private_methods_were_read() -> None:
     assert version("pymongo").startswith("4.20.")
 
 
-def test_what_is_overridden_is_still_there() -> None:
+def test_the_overridden_driver_methods_exist() -> None:
     assert vars(RenewingMongoClient).keys() & vars(AsyncMongoClient).keys() >= {"_retry_internal"}
     assert "__credentials" in PoolOptions.__slots__

@@ -21,9 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.anyio
-async def test_what_the_house_sends_is_heard_with_the_line_that_sent_it(
-    database: AsyncDatabase[Document], watch: Watch
-) -> None:
+async def test_a_command_is_heard_with_the_line_that_sent_it(database: AsyncDatabase[Document], watch: Watch) -> None:
     memories = Memories.of(database)
     await memories.most_salient(USER, 3)
     assert watch.complaints() == []
@@ -34,7 +32,7 @@ async def test_what_the_house_sends_is_heard_with_the_line_that_sent_it(
 
 
 @pytest.mark.anyio
-async def test_what_a_test_sends_by_itself_is_not_judged(database: AsyncDatabase[Document], watch: Watch) -> None:
+async def test_a_command_of_a_test_itself_is_not_judged(database: AsyncDatabase[Document], watch: Watch) -> None:
     await database["candidates_enhanced"].insert_one({"_id": "one"})
     assert await database["brand_new"].count_documents({}) == 0
     assert watch.complaints() == []

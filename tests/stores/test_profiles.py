@@ -46,7 +46,7 @@ async def keep(database: AsyncDatabase[Document], collection: str, user_id: str 
     await database[collection].insert_one({"_id": f"{collection}-{count}", "user_id": user_id, **PRIVATE, **fields})
 
 
-async def test_what_is_not_on_the_list_never_comes_out_and_is_never_read(
+async def test_fields_outside_of_the_allow_list_are_never_read(
     profiles: Profiles, database: AsyncDatabase[Document], sent: Sent
 ) -> None:
     for collection, fields in READ_FIELDS.items():
@@ -145,7 +145,7 @@ async def test_a_career_of_a_hundred_jobs_is_told_by_its_latest(
     ],
     ids=["the ids of parts", "dates"],
 )
-async def test_what_the_candidate_app_may_store_can_be_written_down_for_a_model(
+async def test_any_value_of_the_candidate_app_can_be_serialized_for_a_model(
     profiles: Profiles, database: AsyncDatabase[Document], value: Any
 ) -> None:
     await keep(database, CANDIDATES, name="Ada", education=value)

@@ -62,14 +62,14 @@ async def test_the_nearest_by_comparing_are_the_nearest(database: AsyncDatabase[
         assert [match.place.meaning for match in results] == [*range(1, 11)]
 
 
-async def test_what_is_found_comes_without_its_vector(database: AsyncDatabase[Document]) -> None:
+async def test_found_documents_come_without_their_vectors(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_one(thing("a", "trains", [1.0, 0.0], title="T"))
     for vector in ([1.0, 0.0], None):
         [match] = await searchable(database).find_nearest(MINE, "trains", vector, 3)
         assert match.document == {"_id": "a", "user_id": USER, "text": "trains", "title": "T"}
 
 
-async def test_what_is_found_by_words_and_by_meaning_comes_first_then_what_is_found_by_either(
+async def test_documents_found_by_words_and_meaning_precede_those_found_by_either(
     database: AsyncDatabase[Document],
 ) -> None:
     await database["things"].insert_many(
@@ -331,7 +331,7 @@ async def test_where_the_server_can_both_searches_are_its_own_and_joined_here() 
     assert sorted(indexes.asked) == ["$search", "$vectorSearch"]
 
 
-async def test_what_an_index_still_has_but_is_no_longer_the_users_is_not_found() -> None:
+async def test_a_document_that_only_the_index_still_gives_to_the_user_is_not_found() -> None:
     indexes = Indexes(words=[A, {**B, "user_id": None}], meaning=[A])
     assert await found(with_indexes(indexes), [1.0, 0.0], "trains") == ["a"]
 
@@ -384,7 +384,7 @@ async def test_a_vector_is_read_once_and_a_text_each_time(
     assert replies.bytes < 23 * 512
 
 
-async def test_what_is_new_is_found_beside_what_was_read_before(database: AsyncDatabase[Document]) -> None:
+async def test_new_documents_are_found_beside_those_in_the_cache(database: AsyncDatabase[Document]) -> None:
     search = searchable(database)
     await database["things"].insert_one(thing("old", "trains", [0.9, 0.1]))
     assert await found(search, [1.0, 0.0]) == ["old"]
@@ -392,7 +392,7 @@ async def test_what_is_new_is_found_beside_what_was_read_before(database: AsyncD
     assert await found(search, [1.0, 0.0]) == ["new", "old"]
 
 
-async def test_what_is_gone_or_says_something_else_now_is_not_answered_from_what_was_kept(
+async def test_changed_and_deleted_documents_are_not_answered_from_the_cache(
     database: AsyncDatabase[Document],
 ) -> None:
     search = searchable(database)
@@ -407,7 +407,7 @@ async def test_what_is_gone_or_says_something_else_now_is_not_answered_from_what
     assert await found(search, [0.0, 1.0]) == ["other", "near"]
 
 
-async def test_what_is_kept_is_bounded_and_the_answer_the_same(database: AsyncDatabase[Document]) -> None:
+async def test_the_cache_is_bounded_and_changes_no_answer(database: AsyncDatabase[Document]) -> None:
     chance = random.Random(3)
     await database["things"].insert_many([thing(f"t{n}", f"train {n}", vector_of(chance, 256)) for n in range(50)])
     bounded, free = searchable(database), searchable(database)

@@ -85,7 +85,7 @@ def test_the_feed_and_the_brake_are_erased_after_what_writes_to_them() -> None:
 
 
 @pytest.mark.thorough
-def test_what_a_chat_leaves_of_its_user_is_all_exported(
+def test_all_data_of_a_users_chat_are_exported(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     a_chat_with_everything(client, model)
@@ -95,7 +95,7 @@ def test_what_a_chat_leaves_of_its_user_is_all_exported(
     assert {name: count for name, count in client.get("/api/me/export")["counts"].items() if count} == left
 
 
-def test_what_a_chat_leaves_of_its_user_is_all_erased(
+def test_all_data_of_a_users_chat_are_erased(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     a_chat_with_everything(client, model)
@@ -103,7 +103,7 @@ def test_what_a_chat_leaves_of_its_user_is_all_erased(
     assert of_user(database, client.user_id).keys() <= CANDIDATE_APPS
 
 
-def test_what_expires_has_the_date_by_which_it_does(
+def test_an_expiring_document_has_its_expiry_date(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     a_chat_with_everything(client, model)

@@ -33,7 +33,7 @@ def nothing_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["a short secret", "an unknown design", "no key", "an unknown provider", "an unknown tool"],
 )
-async def test_what_cannot_work_is_named_before_anything_is_opened(changes: dict[str, str], named: str) -> None:
+async def test_impossible_settings_are_named_before_anything_is_opened(changes: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidSettings, match=named):
         await bootstrap_chat(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", **changes))
 

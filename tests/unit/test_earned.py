@@ -101,7 +101,7 @@ def test_another_schema_begins_anew() -> None:
     assert not is_standing(grant(), [], "b" * 64)
 
 
-def test_what_was_taken_back_stands_no_more() -> None:
+def test_a_level_that_was_taken_back_no_longer_holds() -> None:
     assert not is_standing(grant().model_copy(update={"ended_at": 101.0}), [], SCHEMA)
 
 

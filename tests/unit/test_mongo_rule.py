@@ -58,7 +58,7 @@ KINDS = sorted(about({}))
 
 @pytest.mark.parametrize("filter", OF_EVERYBODY, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_may_be_of_more_than_one_user_is_caught(kind: str, filter: Any) -> None:
+def test_a_command_that_may_reach_several_users_is_caught(kind: str, filter: Any) -> None:
     command = about(filter)[kind]
     name, collection = next(iter(command.items()))
     assert complaint_about(command, STORE) == (
@@ -106,7 +106,7 @@ def test_an_event_is_declared_by_the_collection_into_whose_documents_it_is_writt
 
 @pytest.mark.parametrize("filter", OF_ONE_USER, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_of_one_user_passes(kind: str, filter: Any) -> None:
+def test_a_command_about_one_user_passes(kind: str, filter: Any) -> None:
     assert complaint_about(about(filter)[kind], STORE) is None
 
 
@@ -124,7 +124,7 @@ def test_what_is_of_one_user_passes(kind: str, filter: Any) -> None:
     ],
     ids=str,
 )
-def test_what_has_no_filter_where_it_counts_is_caught(command: dict[str, Any]) -> None:
+def test_a_stage_without_a_filter_is_caught(command: dict[str, Any]) -> None:
     assert "without an equality on user_id" in str(complaint_about(command, STORE))
 
 
@@ -196,7 +196,7 @@ def test_a_write_to_the_candidate_apps_collections_is_caught(write: dict[str, An
     assert USER in said
 
 
-def test_what_is_not_the_candidate_apps_is_ours_to_write() -> None:
+def test_a_collection_that_the_candidate_app_does_not_own_is_writable() -> None:
     assert {name for name, actions in ACTIONS.items() if actions == {"find"}} == CANDIDATE_APPS | {"things"}
     assert all(actions == {"find"} or actions >= {"insert", "update", "remove"} for actions in ACTIONS.values())
 
@@ -216,11 +216,11 @@ def test_what_is_not_the_candidate_apps_is_ours_to_write() -> None:
     ],
     ids=str,
 )
-def test_what_the_role_does_not_allow_is_caught(command: dict[str, Any]) -> None:
+def test_a_command_outside_of_the_role_is_caught(command: dict[str, Any]) -> None:
     assert complaint_about(command, STORE)
 
 
-def test_what_is_about_nobody_may_be_read_and_written_whole() -> None:
+def test_a_collection_about_nobody_is_read_and_written_whole() -> None:
     for command in (
         {"find": DOCS, "filter": {}},
         {"insert": DOCS, "documents": [{"text": "Plans"}]},
@@ -229,7 +229,7 @@ def test_what_is_about_nobody_may_be_read_and_written_whole() -> None:
         assert complaint_about(command, Sender("stores/docs.py:3")) is None
 
 
-def test_what_is_marked_alone_may_find_of_everybody_and_change_nothing() -> None:
+def test_a_marked_method_may_read_across_users_and_write_nothing() -> None:
     due, marked = {"find": MESSAGES, "filter": {"seq": {"$lt": 3}}}, Sender("stores/messages.py:12", True)
     assert complaint_about(due, marked) is None
     for line in (

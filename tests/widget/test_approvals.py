@@ -324,7 +324,7 @@ def test_change_asks_what_should_be_different_and_a_reason_has_an_end(
         (7, "8.5", 8.5),
     ],
 )
-def test_what_is_edited_keeps_its_kind_and_is_approved_as_edited(
+def test_an_edited_approval_keeps_its_kind_and_is_approved_as_edited(
     page: Page, backend: ScriptedBackend, value: Any, typed: str, sent: Any
 ):
     backend.keep(
@@ -410,7 +410,7 @@ def test_where_no_turn_can_be_had_a_decision_takes_its_own_route(
 
 
 @pytest.mark.thorough
-def test_what_was_changed_meanwhile_is_said_and_shown_anew(widget: Widget, backend: ScriptedBackend, card: Card):
+def test_an_approval_changed_meanwhile_says_so_and_is_shown_anew(widget: Widget, backend: ScriptedBackend, card: Card):
     now = approval(args_digest="b" * 64, preview=NOTHING | {"changes": [CHANGE | {"after": "Principal"}]})
     backend.approvals["ap_1"] = now
     backend.stream("c1")
@@ -534,7 +534,7 @@ def test_a_conversation_that_is_read_again_tells_what_became_of_its_questions(
 
 
 @pytest.mark.thorough
-def test_what_changed_after_the_yes_says_so_and_is_asked_anew_below(
+def test_a_change_after_the_yes_says_so_and_is_asked_anew_below(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     other = approval("ap_9", preview=NOTHING | {"title": "Something else"})
@@ -569,7 +569,7 @@ def test_words_begun_at_a_card_outlive_polls_and_readings(
 
 
 @pytest.mark.thorough
-def test_what_was_read_before_a_decision_does_not_undo_it(widget: Widget, backend: ScriptedBackend, card: Card):
+def test_a_poll_from_before_a_decision_does_not_undo_it(widget: Widget, backend: ScriptedBackend, card: Card):
     pending = backend.approvals["ap_1"]
     backend.stream("c1").begin().done("Fine.")
     card.press("Approve")
@@ -815,7 +815,7 @@ def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page
 
 
 @pytest.mark.thorough
-def test_what_is_newly_asked_enters_the_open_queue_and_an_empty_one_says_so(
+def test_a_new_question_enters_the_open_queue_and_an_empty_queue_says_so(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     opened()
@@ -1107,7 +1107,7 @@ def unasked(*, seconds_left: float = 86_400) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-def test_what_is_done_unasked_shows_at_the_answer_with_its_undo(widget: Widget, backend: ScriptedBackend) -> None:
+def test_an_unasked_change_shows_at_the_answer_with_its_undo(widget: Widget, backend: ScriptedBackend) -> None:
     view = backend.ask(unasked())
     backend.stream("c1").begin().send("approval_decided", **view).text("Changed.").done("Changed.")
     widget.say("Change my headline to Senior Product Manager")
@@ -1135,7 +1135,7 @@ def test_an_undo_that_is_refused_says_why_and_leaves_the_button(
 
 
 @pytest.mark.thorough
-def test_what_can_no_longer_be_undone_has_no_button(opened: Callable[..., Card]) -> None:
+def test_a_change_that_can_no_longer_be_undone_has_no_button(opened: Callable[..., Card]) -> None:
     card = opened(unasked(seconds_left=-1))
     expect(card.outcome).to_have_text("Allowed by your level · done")
     expect(card.button("Undo")).to_be_hidden()

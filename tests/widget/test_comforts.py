@@ -103,7 +103,7 @@ def test_an_answer_that_grows_letter_by_letter_ends_as_it_is_shown_later(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["a list", "a list with paragraphs", "a numbered list", "a table"])
-def test_what_no_longer_changes_is_rendered_once(widget: Widget, backend: ScriptedBackend, name: str):
+def test_finished_text_is_rendered_once(widget: Widget, backend: ScriptedBackend, name: str):
     half = len(GROWING[name]) // 2
     begun, rest = GROWING[name][:half], GROWING[name][half:]
     stream = backend.stream("c1").begin().text(begun)
@@ -175,7 +175,9 @@ def test_the_last_answer_can_be_asked_for_again(last: Widget, backend: ScriptedB
 
 
 @pytest.mark.thorough
-def test_what_moved_on_elsewhere_is_read_again_and_nothing_is_replaced(last: Widget, backend: ScriptedBackend):
+def test_a_conversation_that_moved_on_elsewhere_is_read_again_and_nothing_is_replaced(
+    last: Widget, backend: ScriptedBackend
+):
     backend.refuse(409, "changed", "Only the last answer can be made again.")
     last.button("Answer again").click()
     expect(last.notice).to_contain_text("Only the last answer can be made again.")
@@ -323,7 +325,7 @@ def test_a_question_that_comes_while_another_view_is_shown_leaves_that_view_usab
 
 
 @pytest.mark.thorough
-def test_what_was_written_during_a_pause_is_sent_after_one_question(page: Page, backend: ScriptedBackend):
+def test_a_message_written_during_a_pause_is_sent_after_one_question(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     widget.button("Pause everything").click()
     expect(widget.button("Resume")).to_be_visible()
@@ -425,7 +427,7 @@ def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend
 
 
 @pytest.mark.thorough
-def test_what_was_done_in_a_position_stands_below_it(last: Widget, backend: ScriptedBackend):
+def test_achievements_of_a_position_stand_below_it(last: Widget, backend: ScriptedBackend):
     texts = [("Lead at Acme, 2020", False), ("Cut costs.", True), ("Led 5.", True), ("Engineer at Beta", False)]
     claims = [{"text": text, "quotes": [], "marks": [], "is_detail": detail} for text, detail in texts]
     sections = [{"heading": "Work", "kind": "experience", "claims": claims}]

@@ -94,7 +94,7 @@ def test_the_feed_tells_what_happened_why_and_undoes_what_can_be_undone(page: Pa
 
 
 @pytest.mark.thorough
-def test_what_an_answer_did_is_an_event_for_the_page(page: Page, backend: ScriptedBackend):
+def test_an_action_of_an_answer_is_an_event_for_the_page(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     page.evaluate("addEventListener('activity', ({ detail }) => (window.happened = detail))")
     did = event("e1", "Changed your headline")
@@ -302,7 +302,7 @@ def test_settings_are_first_taken_from_the_browser_and_kept_as_chosen(page: Page
 
 
 @pytest.mark.thorough
-def test_what_was_earned_is_shown_up_to_a_ceiling_and_a_level_ends_it(page: Page, backend: ScriptedBackend):
+def test_an_earned_level_is_shown_up_to_a_ceiling_and_ended_by_a_chosen_one(page: Page, backend: ScriptedBackend):
     record = "Your agent earned this."
     kind = {"tool": "update_preference", "title": "A preference", "record": record}
     backend.earned = [{**kind, "means": "It waits in your approvals.", "is_earned": True}]
@@ -422,7 +422,7 @@ def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_on
     "name",
     ["Memories", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("Approvals", "Activity", "Settings"))],
 )
-def test_what_cannot_be_loaded_says_so(page: Page, backend: ScriptedBackend, name: str):
+def test_an_element_that_cannot_load_says_so(page: Page, backend: ScriptedBackend, name: str):
     page.goto("/#chat")
     ready(page)
     element = page.locator(f"qwestly-{name.lower()}")

@@ -169,7 +169,7 @@ def test_a_match_is_hidden_taken_back_saved_and_judged(page: Page, backend: Scri
 
 
 @pytest.mark.thorough
-def test_what_cannot_be_changed_says_why(page: Page, backend: ScriptedBackend):
+def test_a_fixed_field_says_why_it_cannot_be_changed(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     jobs = opened(page)
     backend.refuse(423, "braked", "Everything is paused.", on="POST /api/jobs/j1/documents")
@@ -352,7 +352,7 @@ def test_an_application_that_one_sent_oneself_is_marked_with_one_press(page: Pag
 
 
 @pytest.mark.thorough
-def test_what_nobody_changed_of_an_application_is_not_sent(page: Page, backend: ScriptedBackend):
+def test_unchanged_fields_of_an_application_are_not_sent(page: Page, backend: ScriptedBackend):
     suggested = {"next_step": "Ask how it stands", "next_at": None, "due_at": "2031-01-09T09:00:00Z", "notes": ""}
     talk = application("app_2", status="interview", next_step="", next_at="2031-02-03T14:30:00Z")
     backend.jobs.applications = {"app_1": application(**suggested), "app_2": talk}
@@ -508,7 +508,7 @@ def test_jobs_are_filtered_and_sorted_by_fit_pay_and_age_and_a_warning_quotes_th
     expect(titles).to_have_text(["Second"])
 
 
-def test_what_one_wants_is_prefilled_from_the_profile_and_from_what_one_said(page: Page, backend: ScriptedBackend):
+def test_wishes_are_prefilled_from_the_profile_and_from_statements(page: Page, backend: ScriptedBackend):
     backend.jobs.settings["suggestions"] = [
         {"wish": "titles", "value": "Head of Product", "because": ""},
         {"wish": "never", "value": "banks", "because": "No banks any more."},

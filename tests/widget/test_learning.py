@@ -68,7 +68,7 @@ def fill(backend: ScriptedBackend) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_what_is_due_is_answered_and_says_when_it_comes_back(page: Page, backend: ScriptedBackend):
+def test_a_due_question_is_answered_and_says_when_it_returns(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
     due = learning.get_by_role("group", name="What does it say of 0?")
@@ -140,7 +140,7 @@ def test_the_chosen_module_is_written_at_once_and_becomes_ready_by_itself(
 
 
 @pytest.mark.thorough
-def test_what_the_library_does_not_name_is_asked_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
+def test_a_topic_that_the_library_lacks_is_asked_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
     fill(backend)
     backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
     page.goto("/#chat")

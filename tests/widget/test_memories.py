@@ -68,9 +68,7 @@ def widget(page: Page) -> Widget:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_what_is_remembered_stands_under_the_answer_is_announced_and_can_be_undone(
-    widget: Widget, backend: ScriptedBackend
-):
+def test_a_memory_stands_under_the_answer_is_announced_and_can_be_undone(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     expect_line(widget, f"{LISBON} · Undo")
     expect(widget.page.locator("qwestly-chat .spoken[aria-live]")).to_have_text(LISBON)
@@ -82,7 +80,7 @@ def test_what_is_remembered_stands_under_the_answer_is_announced_and_can_be_undo
 
 
 @pytest.mark.thorough
-def test_what_a_correction_had_replaced_is_named_when_it_is_back(widget: Widget, backend: ScriptedBackend):
+def test_the_memory_that_a_correction_had_replaced_is_named_when_it_is_back(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     backend.replaced["mem_1"] = [memory("Lives in Berlin.", "mem_0")]
     undo(widget).click()
@@ -90,7 +88,7 @@ def test_what_a_correction_had_replaced_is_named_when_it_is_back(widget: Widget,
 
 
 @pytest.mark.thorough
-def test_what_is_not_checked_yet_says_so(widget: Widget, backend: ScriptedBackend):
+def test_an_unchecked_memory_says_so(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory(status="unchecked"))
     expect_line(widget, "Noted, not checked yet: “Lives in Lisbon.” · Undo")
 
@@ -111,7 +109,7 @@ def test_after_a_reload_it_can_still_be_undone(page: Page, backend: ScriptedBack
 
 
 @pytest.mark.thorough
-def test_what_was_told_before_the_undo_and_is_read_after_it_does_not_take_it_back(page: Page, backend: ScriptedBackend):
+def test_a_poll_from_before_the_undo_does_not_take_it_back(page: Page, backend: ScriptedBackend):
     backend.replaced["mem_1"] = []
     widget = reopened(page, backend, memory())
     undo(widget).click()
@@ -147,7 +145,7 @@ def test_whoever_is_too_late_is_told_what_can_be_done_instead(widget: Widget, ba
 
 
 @pytest.mark.thorough
-def test_what_is_forgotten_meanwhile_needs_no_undo(widget: Widget, backend: ScriptedBackend):
+def test_a_memory_forgotten_meanwhile_needs_no_undo(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     backend.replaced.clear()
     undo(widget).click()
@@ -204,7 +202,7 @@ def is_asked(backend: ScriptedBackend, widget: Widget, view: dict[str, Any]) -> 
 
 
 @pytest.mark.thorough
-def test_what_would_be_forgotten_is_listed_and_nothing_is_chosen(widget: Widget, backend: ScriptedBackend):
+def test_memories_to_be_forgotten_are_listed_and_none_is_chosen(widget: Widget, backend: ScriptedBackend):
     card = is_asked(backend, widget, forgetting())
     expect(card.group).to_match_aria_snapshot(f"""
       - 'group "Approval: {FORGET}"':
@@ -248,13 +246,13 @@ def test_a_forget_card_says_what_became_of_it(
 
 
 @pytest.mark.thorough
-def test_what_waits_to_be_forgotten_and_went_meanwhile_was_not_approved(page: Page, backend: ScriptedBackend):
+def test_a_memory_that_went_while_it_waited_was_not_approved(page: Page, backend: ScriptedBackend):
     gone = forgetting(status="changed", decided_by="nobody", outcome="It was forgotten meanwhile.")
     expect_decided(Card(reopened(page, backend, approvals=[gone]).log, FORGET), "No longer asked")
 
 
 @pytest.mark.thorough
-def test_what_is_asked_before_it_is_remembered_has_words_of_its_own(page: Page, backend: ScriptedBackend):
+def test_a_question_before_remembering_has_words_of_its_own(page: Page, backend: ScriptedBackend):
     title = "Remember something sensitive"
     preview = NOTHING | {"title": title, "changes": [STAYING]}
     view = approval(**OF_MEMORY, tool="keep_memories", preview=preview, conversation_id=None)

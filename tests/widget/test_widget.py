@@ -99,7 +99,7 @@ def test_a_spinner_then_steps_then_growing_text_are_seen_in_that_order(widget: W
 
 
 @pytest.mark.thorough
-def test_what_the_server_calls_progress_is_a_note_among_the_steps(widget: Widget, backend: ScriptedBackend):
+def test_progress_from_the_server_is_a_note_among_the_steps(widget: Widget, backend: ScriptedBackend):
     sentence = "Searching your documents is not available for this answer."
     stream = backend.stream()
     widget.say("What have I shipped?")
@@ -147,9 +147,7 @@ def test_a_step_says_how_long_it_took_and_why_it_failed(widget: Widget, backend:
 
 
 @pytest.mark.thorough
-def test_what_the_stream_did_not_tell_of_its_steps_is_read_when_they_are_opened(
-    widget: Widget, backend: ScriptedBackend
-):
+def test_details_of_steps_that_the_stream_left_out_are_read_when_opened(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin()
     for step in STEPS:
         stream.call(step["id"], step["label"])
@@ -618,7 +616,7 @@ def test_after_a_thumb_down_a_person_may_say_what_was_wrong(judged: Widget, back
 
 
 @pytest.mark.thorough
-def test_what_was_wrong_is_said_in_two_thousand_characters_at_most(judged: Widget, backend: ScriptedBackend):
+def test_feedback_takes_two_thousand_characters_at_most(judged: Widget, backend: ScriptedBackend):
     judged.down.click()
     posted(backend, 1)
     send = judged.button("Send what was wrong")
@@ -700,7 +698,7 @@ def test_quick_clicks_end_in_the_last_one_and_are_posted_in_turn(judged: Widget,
 
 
 @pytest.mark.thorough
-def test_what_is_pressed_or_typed_outlives_a_reading_that_began_before(judged: Widget, backend: ScriptedBackend):
+def test_a_press_or_a_typed_text_outlives_an_earlier_reading(judged: Widget, backend: ScriptedBackend):
     kept = [asked("m1", "Who am I?"), answered("You are Ada.", id="msg_run_1", feedback=None)]
     held = backend.hold("GET /api/conversations/c1")
     judged.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
@@ -1381,7 +1379,7 @@ def test_a_long_block_is_shown_the_same_whole_or_in_pieces(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("block", ["a block of code", "a paragraph"])
-def test_what_a_long_block_began_with_is_not_made_again(widget: Widget, backend: ScriptedBackend, block: str):
+def test_the_beginning_of_a_long_block_is_not_rendered_again(widget: Widget, backend: ScriptedBackend, block: str):
     begin, more, _ = LONG[block]
     stream = backend.stream("c1").begin()
     widget.say("Begin")

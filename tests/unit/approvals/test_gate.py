@@ -34,9 +34,7 @@ def test_the_table_has_no_other_cells() -> None:
 
 @pytest.mark.parametrize("effect", get_args(Effect))
 @pytest.mark.parametrize("level", get_args(Level))
-def test_what_was_asked_for_runs_at_the_highest_level_alone_and_loosens_nothing_else(
-    effect: Effect, level: Level
-) -> None:
+def test_a_requested_change_runs_only_at_the_highest_level(effect: Effect, level: Level) -> None:
     answer = gate(effect, level, is_requested=True).answer
     assert answer == ("run" if (level, effect) == ("L3", "write") else gate(effect, level).answer)
 

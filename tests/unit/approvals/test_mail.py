@@ -128,7 +128,7 @@ def test_a_long_card_is_cut_and_says_so() -> None:
     assert "x" * 301 not in text
 
 
-def test_what_others_wrote_is_text_in_html() -> None:
+def test_others_text_is_escaped_in_html() -> None:
     preview = Preview(title="<b>Change</b>", changes=(Change(name="<i>", before="&", after='"><img src=x>'),))
     _, _, html = message_of(approval(preview=preview), at("https://x.test"), PERSON, TOKEN, NOW)
     assert "<img" not in html

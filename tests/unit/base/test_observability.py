@@ -64,7 +64,7 @@ def test_the_runs_id_is_in_every_line_of_it_and_of_no_other(logger: Logger, writ
 
 
 @pytest.mark.parametrize("key", sorted(NEVER_LOGGED))
-def test_what_is_never_logged_is_masked_at_any_depth(key: str, logger: Logger, written: Lines) -> None:
+def test_forbidden_fields_are_masked_at_any_depth_of_a_log_line(key: str, logger: Logger, written: Lines) -> None:
     inner = {key: "hunter2", key.upper(): ["hunter2"], "kept": 1}
     logger.info(
         Event.TURN_ENDED, extra={"a": {"b": [inner, (inner,)]}, **({} if key == "message" else {key: "hunter2"})}

@@ -49,7 +49,7 @@ def test_a_missing_variable_is_named_and_no_other(name: str, value: str | None) 
     assert re.findall(r"[A-Z]+(?:_[A-Z]+)+", str(refused.value)) == [name]
 
 
-def test_what_a_door_needs_besides_is_named_at_once() -> None:
+def test_all_missing_settings_of_a_function_are_named_at_once() -> None:
     with pytest.raises(InvalidSettings) as refused:
         Settings.from_env(REQUIRED).require(*(name.lower() for name in OF_CHAT))
     assert [name for name in OF_CHAT if name not in str(refused.value)] == []
@@ -64,7 +64,7 @@ def test_headers_of_traces_are_read_only_where_traces_are_sent() -> None:
 
 
 @pytest.mark.parametrize("secret", ["short", SECRET, SECRET[::-1]])
-def test_what_signs_towards_the_candidate_app_is_long_and_signs_nobody_in(secret: str) -> None:
+def test_the_write_apis_secret_is_long_and_signs_nobody_in(secret: str) -> None:
     given = settings(QWESTLY_AGENT_SHARED_SECRET=f"{SECRET},{SECRET[::-1]}", QWESTLY_CANDIDATE_API_SECRET=secret)
     with pytest.raises(InvalidSettings, match="QWESTLY_CANDIDATE_API_SECRET") as refused:
         given.resolve(never_asked)
@@ -78,7 +78,7 @@ def test_without_an_argument_the_environment_is_read(monkeypatch: pytest.MonkeyP
     assert (read.mongodb_database, read.agent_design, read.log_level) == ("qwestly_local", "another", "INFO")
 
 
-def test_what_the_environment_holds_besides_is_no_setting() -> None:
+def test_other_variables_of_the_environment_are_no_settings() -> None:
     assert settings(PATH="/bin", MONGODB_HOST="elsewhere") == settings()
 
 

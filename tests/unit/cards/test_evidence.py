@@ -85,13 +85,13 @@ pytestmark = pytest.mark.anyio
         ("Would like to work as Head of Product", "preferences", "to work as Group Product Manager, Head of Product"),
     ],
 )
-async def test_what_a_profile_says_can_be_quoted_with_its_dates(text: str, cited: str, quote: str) -> None:
+async def test_profile_facts_can_be_quoted_with_their_dates(text: str, cited: str, quote: str) -> None:
     evidence = {name: each.evidence for name, each in (await maya().gathered()).items()}
     statement = Statement(text=text, quotes=(Quote(source=cited, text=quote),), language="en")
     assert check(statement, sources_of(evidence)).reasons == ()
 
 
-async def test_what_was_inferred_or_came_from_outside_is_no_source() -> None:
+async def test_inferred_and_outside_memories_are_no_evidence() -> None:
     guess = Memory(id="m2", type="fact", content="Is probably a manager.", trust="inferred")
     found = await Known(remembered=[guess]).gathered()
     assert sources_of({name: each.evidence for name, each in found.items()}) == {}
@@ -186,7 +186,7 @@ def sentence(text: str, quote: str, until: int | None = None) -> Sentence:
     return Sentence(topic="Acme", aspects=(), text=text, quotes=said, since=1, until=until)
 
 
-async def test_what_was_said_in_an_interview_is_evidence_by_its_topic_in_the_persons_own_words() -> None:
+async def test_interview_answers_are_evidence_by_topic_in_the_persons_words() -> None:
     told = Interview(
         topics=(Topic(title="Studies"), Topic(title="Acme")),
         statements=(
@@ -256,7 +256,7 @@ async def test_a_position_of_the_resume_is_evidence_in_its_own_words_with_its_em
     assert sections_for(list(found.values()), "resume") == ("headline", "summary", "positions", "skills")
 
 
-async def test_what_no_second_reader_supported_and_what_is_still_being_read_is_no_evidence() -> None:
+async def test_unsupported_and_unfinished_interview_statements_are_no_evidence() -> None:
     unchecked = resume(*(each.model_copy(update={"is_checked": False}) for each in READ))
     assert await Known(resumes=[unchecked]).gathered() == {}
     assert await Known(resumes=[resume(*READ, status="checking")]).gathered() == {}

@@ -121,7 +121,7 @@ async def test_a_judge_that_passed_too_many_planted_lies_supports_nothing_beside
     assert newest.plants[-1] == JudgedPlant(kind="figure", language="en", passed=True)
 
 
-async def test_what_the_judge_refuses_is_rewritten_once_and_then_left_out(
+async def test_a_rejected_claim_is_rewritten_once_and_then_left_out(
     services: ModelServices, model: ModelServer
 ) -> None:
     model.script(
@@ -154,7 +154,7 @@ async def test_a_rewriting_that_stands_takes_its_place_and_nothing_is_left_out(
     assert not section.left_out
 
 
-async def test_what_is_refused_and_not_said_otherwise_is_left_out_with_its_reason(
+async def test_a_claim_without_a_replacement_is_left_out_with_its_reason(
     services: ModelServices, model: ModelServer
 ) -> None:
     model.script(says(claim("Owns a chess club.")), judges(NO), says())
@@ -226,7 +226,7 @@ async def test_a_rewriting_that_is_refused_loses_nothing_that_stands(
     assert [each.why for each in section.left_out] == [(NO["why"],)]
 
 
-async def test_what_a_prompt_shows_of_a_text_with_a_tag_can_be_quoted(
+async def test_a_text_with_a_tag_in_it_can_be_quoted_as_the_prompt_shows_it(
     services: ModelServices, model: ModelServer
 ) -> None:
     item = SAID.model_copy(update={"text": "I wrote parsers for vector<int> types."})
@@ -288,7 +288,7 @@ async def test_each_style_is_asked_for(services: ModelServices, model: ModelServ
     assert len(styles) == 3
 
 
-async def test_what_a_model_writes_is_cleaned_before_it_is_kept(services: ModelServices, model: ModelServer) -> None:
+async def test_a_models_text_is_cleaned_before_it_is_stored(services: ModelServices, model: ModelServer) -> None:
     model.script(
         says(claim("Coaches\u200b a\n[chess](https://evil.example) club."), claim("\u200b\u200b"), heading="\ue000")
     )
@@ -356,7 +356,7 @@ async def test_nothing_is_asked_of_a_model_once_the_day_is_used_up(services: Mod
     assert not model.requests
 
 
-async def test_what_failed_is_paid_for_as_well(services: ModelServices, model: ModelServer) -> None:
+async def test_a_failed_answer_is_paid_for(services: ModelServices, model: ModelServer) -> None:
     await services.usage.begin_turn("u1", "run", services.clock())
     model.script(*[says({"text": "", "quotes": []})] * 5)
     with pytest.raises(ModelUnavailable):

@@ -38,7 +38,7 @@ def record_of(*events: Any) -> Record:
     return record
 
 
-def test_what_is_said_before_and_after_a_look_up_are_two_paragraphs() -> None:
+def test_text_before_and_after_a_tool_call_are_two_paragraphs() -> None:
     record = record_of(
         PartStartEvent(index=0, part=TextPart("Let me ")),
         PartDeltaEvent(index=0, delta=TextPartDelta("look.")),
@@ -96,7 +96,7 @@ def test_a_step_is_ok_when_its_call_was(outcome: Outcome, ok: bool | None) -> No
     assert (step.id, step.name, step.label, step.ok) == ("c1", "get_user_profile", "Looking up your profile…", ok)
 
 
-def test_what_a_model_wrote_is_kept_as_text_that_can_be_stored() -> None:
+def test_a_models_text_is_stored_in_a_form_that_the_database_accepts() -> None:
     record = record_of()
     record.calls.begin("c\ud800", "tool\ud800", None, '{"a": "\ud800' + "x" * 10_000, 100.0)
     [step], [entry] = record.steps(), record.audit()

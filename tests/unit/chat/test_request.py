@@ -226,7 +226,7 @@ def test_an_id_that_means_something_to_the_database_is_refused(bad: Any) -> None
     ],
     ids=lambda body: repr(body[:40]),
 )
-def test_what_is_no_json_is_refused(body: bytes) -> None:
+def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(Invalid):
         parse_turn(body)
 

@@ -115,7 +115,7 @@ async def test_all_turns_of_a_user_share_one_reading_as_often_as_the_youngest_ne
 
 
 @pytest.mark.thorough
-async def test_what_watches_can_end_at_any_moment() -> None:
+async def test_the_watcher_may_end_at_any_moment() -> None:
     clock = FakeClock()
     for moments in range(10):
         watcher = registry(Signals(set()), clock, at_once)

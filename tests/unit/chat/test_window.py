@@ -84,7 +84,7 @@ def test_an_answer_returns_as_the_model_gave_it_and_a_message_as_the_user_wrote_
     assert ModelMessagesTypeAdapter.dump_json([answered]).decode() == ANSWER
 
 
-def test_what_lies_before_the_window_is_not_sent() -> None:
+def test_messages_before_the_window_are_not_sent() -> None:
     said = [message(seq, "user" if seq % 2 else "assistant") for seq in range(1, 7)]
     assert len(model_history(said, 3, None)) == 4
 

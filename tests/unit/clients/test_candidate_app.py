@@ -263,7 +263,7 @@ async def test_an_answer_that_never_ends_is_not_read_for_ever(user: str, monkeyp
         assert await app.set_profile_fields(effect(user), {"headline": "x"}) == Unknown()
 
 
-async def test_what_cannot_be_connected_to_was_not_asked(http: httpx2.AsyncClient, user: str) -> None:
+async def test_an_unconnected_write_never_arrived(http: httpx2.AsyncClient, user: str) -> None:
     nowhere = CandidateApp(http, f"http://127.0.0.1:{free_port()}", API_SECRET, FakeClock(), new_id)
     assert await nowhere.set_profile_fields(effect(user), {"headline": "x"}) == NeverArrived()
     assert await nowhere.outcome_of(user, "ap_1", new_id()) == Unknown()
@@ -293,7 +293,7 @@ async def test_a_read_is_tried_twice(app: CandidateApp, user: str, server: Candi
 # --- definite answers -----------------------------------------------------------------------------------------------
 
 
-async def test_what_changed_since_it_was_shown_is_not_overwritten(
+async def test_a_subject_changed_since_it_was_shown_is_not_overwritten(
     app: CandidateApp, user: str, database: Database[Json]
 ) -> None:
     seen = await headline_is_set(app, user)
@@ -305,7 +305,7 @@ async def test_what_changed_since_it_was_shown_is_not_overwritten(
     assert there["headline"] == "By hand, meanwhile"
 
 
-async def test_what_is_there_already_has_changed(app: CandidateApp, user: str) -> None:
+async def test_an_existing_subject_counts_as_changed(app: CandidateApp, user: str) -> None:
     published = await app.publish_card(effect(user), "dr_1", CARD)
     assert isinstance(published, Done)
     assert published.version is not None
@@ -341,7 +341,7 @@ async def test_a_token_is_good_for_a_minute(app: CandidateApp, user: str, server
     await refused_everywhere(replace(app, clock=late), user, "unauthorized")
 
 
-async def test_what_is_somebody_elses_is_not_there(app: CandidateApp, user: str, database: Database[Json]) -> None:
+async def test_another_users_subject_is_not_found(app: CandidateApp, user: str, database: Database[Json]) -> None:
     given, stranger = effect(user), f"auth0|{new_id()}"
     published = await app.publish_card(given, "dr_1", CARD)
     assert isinstance(published, Done)
@@ -378,7 +378,7 @@ async def test_a_value_that_the_field_cannot_have_is_refused(app: CandidateApp, 
 
 
 @pytest.mark.parametrize("value", ["half a \ud83d character", float("nan"), [float("inf")]], ids=["half", "NaN", "inf"])
-async def test_what_cannot_be_written_down_is_refused_unsent(
+async def test_a_value_that_is_no_json_is_refused_unsent(
     app: CandidateApp, user: str, server: CandidateAppServer, value: Any
 ) -> None:
     assert isinstance(await app.set_profile_fields(effect(user), {"headline": value}), Refused)

@@ -137,5 +137,5 @@ def test_a_way_of_working_is_known_where_it_is_clear(
         ("We sponsor visas for this position. We do not sponsor visas for students in this role.", None),
     ],
 )
-def test_what_an_advert_says_of_work_permits_is_known_where_it_is_clear(text: str, visa: str | None) -> None:
+def test_a_clear_statement_on_work_permits_is_recognized_in_an_advert(text: str, visa: str | None) -> None:
     assert told(JSearch, JOB | {"job_description": text}).visa == visa

@@ -35,6 +35,6 @@ def test_a_mail_without_such_an_address_has_no_such_header() -> None:
 @pytest.mark.parametrize(
     "url", ["https://a.example/\nBcc: all@example.org", "https://a.example/ b", "https://ä.example/"]
 )
-def test_what_is_no_address_sends_nothing(url: str) -> None:
+def test_an_invalid_address_is_sent_nothing(url: str) -> None:
     with pytest.raises(Unavailable):
         raw(url)

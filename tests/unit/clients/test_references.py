@@ -60,20 +60,22 @@ def test_more_than_a_call_takes_are_several_and_secrets_are_found_too(waited: li
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException"])
 @pytest.mark.parametrize("chance", [lambda: 1.0, lambda: 0.0])
-def test_what_passes_within_seconds_is_waited_for(code: str, chance: Callable[[], float], waited: list[float]) -> None:
+def test_a_throttled_parameter_store_is_waited_for_some_seconds(
+    code: str, chance: Callable[[], float], waited: list[float]
+) -> None:
     store = Store(failures=len(WAITS_SECONDS), code=code)
     assert look_up_all(["ssm:/stage/1"], store.client, waited.append, chance) == {"ssm:/stage/1": "value 1"}
     assert sum(waited) == pytest.approx(4.2 * (1 + chance()))
 
 
-def test_what_does_not_pass_is_one_clear_error(waited: list[float]) -> None:
+def test_a_lasting_failure_of_the_parameter_store_is_one_clear_error(waited: list[float]) -> None:
     store = Store(failures=99)
     with pytest.raises(InvalidSettings, match=r"^/stage/1 cannot be read: AccessDeniedException\.$"):
         look_up_all(["ssm:/stage/1"], store.client, waited.append)
     assert len(store.calls) == len(WAITS_SECONDS) + 1
 
 
-def test_what_is_wrong_for_good_is_told_at_once(waited: list[float]) -> None:
+def test_a_permanent_error_of_the_parameter_store_is_raised_at_once(waited: list[float]) -> None:
     store = Store(failures=1, code="ValidationException")
     with pytest.raises(InvalidSettings, match="ValidationException"):
         look_up_all(["ssm:/stage/1"], store.client, waited.append)

@@ -170,7 +170,7 @@ def test_a_position_that_only_the_resume_has_stands_in_its_time_with_what_it_say
         read(0, "Ledgerline", "Product Manager", "2019-04", "heute"),
     ],
 )
-def test_what_the_resume_says_of_a_position_of_the_profile_stands_under_it(same: Evidence) -> None:
+def test_resume_lines_of_a_position_stand_under_it(same: Evidence) -> None:
     made = draft("resume", claim("Ran the shop", same.id, "Ran the shop 0."), more=[same])
     assert headings(made) == ["Senior PM, Northwind Pay", "PM, Ledgerline", "Intern, Ledgerline Labs"]
     blocks = content_of(made, {"name": "Maya"}).blocks

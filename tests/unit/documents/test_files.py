@@ -57,7 +57,7 @@ def test_markdown_has_headings_and_lists_and_takes_text_as_text() -> None:
 
 
 @pytest.mark.parametrize("format", ["docx", "md", "html"])
-def test_what_strangers_wrote_is_text_in_each_format(format: Format) -> None:
+def test_strangers_text_is_escaped_in_each_format(format: Format) -> None:
     content = Content(HOSTILE, HOSTILE, HOSTILE, (Block(HOSTILE, 1, HOSTILE, (HOSTILE,), is_list=True),), "x")
     file = file_of(content, format)
     if format == "docx":

@@ -31,12 +31,12 @@ def test_an_importance_beyond_its_range_counts_as_the_nearest_in_it(importance: 
     assert salience(0.01, created) <= salience(importance, created) <= salience(1, created)
 
 
-def test_what_is_as_important_and_younger_comes_first() -> None:
+def test_the_younger_of_two_equally_important_memories_comes_first() -> None:
     assert salience(0.5, NOW) > salience(0.5, NOW - 1)
 
 
 @given(IMPORTANCE, CREATED)
-def test_what_is_stored_decays_to_the_importance_of_today(importance: float, created: float) -> None:
+def test_stored_importance_decays_to_that_of_today(importance: float, created: float) -> None:
     assert math.isclose(present(salience(importance, created), NOW), decayed(importance, created, NOW), rel_tol=1e-6)
 
 

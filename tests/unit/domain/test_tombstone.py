@@ -66,7 +66,7 @@ def test_a_short_quote_tells_nothing_by_itself(quote: str, telling: bool) -> Non
     assert len(hashes_of("u", "Said something.", quote)) == 1 + telling
 
 
-def test_what_shares_no_content_stem_with_what_was_forgotten_is_not_asked_about() -> None:
+def test_a_text_without_a_shared_content_stem_is_no_retelling() -> None:
     stems = stem_hashes("u", "Worked as a nurse in Porto", "I was a nurse in Porto")
     tombstone = Tombstone("t", "u", frozenset(), stems=stems)
     assert tombstone.may_share_stem("Three years of nursing and nurses")

@@ -180,7 +180,7 @@ def test_another_figure_date_or_unit_is_refused_or_marked(statement: str, quote:
         ("Led nine engineers", "led 8 engineers"),
     ],
 )
-def test_what_the_only_figure_of_the_quotes_contradicts_is_refused(statement: str, quote: str) -> None:
+def test_a_statement_that_contradicts_the_quotes_only_figure_is_refused(statement: str, quote: str) -> None:
     assert facts(statement, quote).missing
 
 
@@ -267,7 +267,7 @@ def test_a_figure_of_two_that_do_not_belong_together_is_marked(statement: str, q
         ("Dix-huit mois", "un an et demi", "fr"),
     ],
 )
-def test_what_code_cannot_read_whole_is_left_to_the_judge_and_said(statement: str, quote: str, language: str) -> None:
+def test_a_figure_that_code_cannot_read_whole_is_left_to_the_judge(statement: str, quote: str, language: str) -> None:
     found = facts(statement, quote, language)
     assert found.missing == ()
     assert found.unread
@@ -345,7 +345,7 @@ def test_what_code_cannot_read_whole_is_left_to_the_judge_and_said(statement: st
         # A figure of a name.
     ],
 )
-def test_what_words_imply_or_takes_two_steps_is_left_to_the_judge(statement: str, quote: str, language: str) -> None:
+def test_implied_and_two_step_figures_are_left_to_the_judge(statement: str, quote: str, language: str) -> None:
     found = facts(statement, quote, language)
     assert found.missing == ()
     assert found.unread
@@ -358,7 +358,7 @@ def test_what_words_imply_or_takes_two_steps_is_left_to_the_judge(statement: str
         ("Since 2018", "15-18 at Bosch"),
     ],
 )
-def test_what_is_as_likely_a_slip_is_left_to_the_judge(statement: str, quote: str) -> None:
+def test_a_figure_that_may_be_a_slip_is_left_to_the_judge(statement: str, quote: str) -> None:
     found = facts(statement, quote)
     assert found.missing == ()
     assert found.unread
@@ -377,7 +377,7 @@ def test_a_figure_does_not_go_on_in_the_next_line(behind: str) -> None:
     assert _figures(facts("A crew of 6", "crew of 6", source=f"crew of 6{behind}")) == ((), ())
 
 
-def test_what_stands_beside_the_quote_is_to_be_quoted_too() -> None:
+def test_a_figure_beside_the_quote_must_be_quoted_too() -> None:
     [why] = facts("Led 8 people", "9 people in York", source="Led 8 people in Leeds; 9 people in York").missing
     assert why == "“8” stands beside its quotes and not in them: quote it too."
 

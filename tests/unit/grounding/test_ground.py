@@ -57,7 +57,7 @@ async def silent(_: Sequence[Question]) -> Mapping[int, Judged]:
     return {}
 
 
-def test_what_a_judge_finds_in_the_quote_is_supported() -> None:
+def test_a_meaning_that_the_judge_finds_in_the_quote_is_supported() -> None:
     [verdict] = verdicts(statement("Runs the night shift with 12 nurses."), judge=yes)
     assert verdict == GroundingVerdict(outcome="supported")
 

@@ -84,7 +84,7 @@ def test_a_person_who_switches_finds_the_other_topic_where_it_was() -> None:
     assert back.active.turns == 2
 
 
-def test_what_is_completed_is_opened_again_by_its_person_alone() -> None:
+def test_a_completed_topic_is_reopened_only_by_the_person() -> None:
     interview = complete(interview_about("A", "B"), "A")
     assert activate(interview, "A") == interview
     assert activate(interview, "A", by_person=True).topics[0].status == "active"
@@ -122,7 +122,7 @@ def test_a_topic_that_a_model_switches_to_or_that_its_person_chooses_is_kept() -
     assert active_of(apply_decision(chosen, NextMove(topics=[nine]), SAID, 1.0)) == "C"
 
 
-def test_what_was_only_mentioned_comes_last() -> None:
+def test_a_topic_that_was_only_mentioned_comes_last() -> None:
     mentioned = NextMove(topics=[ProposedTopic(title="B", priority=9)])
     interview = apply_decision(interview_about("A"), mentioned, SAID, 1.0)
     assert [(each.title, each.status) for each in interview.topics] == [("A", "active"), ("B", "mentioned")]
@@ -305,7 +305,7 @@ def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothin
     assert (active.closing, interview.ended) == ("last", None)
 
 
-def test_what_was_asked_before_the_person_changed_the_topic_is_asked_again() -> None:
+def test_a_question_left_by_a_change_of_topic_is_asked_again() -> None:
     interview = choose_aspect(count_answer(interview_about("Acme", aspects=("size",)), 1, 9, 1.0, "m0"))
     interview = choose_aspect(count_answer(talk_about(interview, "Studies", ["subject"]), 2, 9, 1.0, "m1"))
     interview = choose_aspect(count_answer(talk_about(interview, "Acme"), 3, 9, 1.0, "m2"))
@@ -356,7 +356,7 @@ def test_only_an_answer_is_counted(kind: str) -> None:
     assert again.untold == (("m1",) if kind != "correction" else ())
 
 
-def test_what_is_refused_in_the_persons_words_is_closed_and_not_asked_again() -> None:
+def test_a_topic_refused_in_the_persons_words_is_closed() -> None:
     interview = heard(interview_about("A"), aspect="result")
     invented = heard(interview, kind="refusal", quote="skip that")
     assert [each.status for each in invented.topics[0].aspects] == ["open", "open", "open"]
@@ -384,7 +384,7 @@ def test_the_orchestrator_chooses_what_is_asked_but_not_what_is_told_or_was_aske
     assert heard(interview, kind="question", aspect="own part").asking != "own part"
 
 
-def test_what_is_heard_after_the_next_question_belongs_to_the_one_before() -> None:
+def test_a_late_answer_belongs_to_the_question_before() -> None:
     interview = choose_aspect(heard(interview_about("A"), aspect="size"))
     assert interview.asking == "result"
     message = NewMessage("m1", 4, 9)
@@ -411,7 +411,7 @@ def said_in(message_id: str, text: str) -> tuple[Said, ...]:
     return (Said(message_id=message_id, text=text),)
 
 
-def test_what_was_replaced_or_struck_out_does_not_come_back_from_the_same_words() -> None:
+def test_a_struck_out_or_replaced_statement_does_not_come_back() -> None:
     eight = statement("Led a team of 8.", "size").model_copy(update={"quotes": said_in("m1", "I led a team of 8")})
     corrected = statement("Led a team of 18.", "size").model_copy(update={"quotes": said_in("m3", "no, 18")})
     interview = apply_draft(apply_draft(interview_about("Acme"), [eight], [], 1.0), [corrected], [0], 1.0)

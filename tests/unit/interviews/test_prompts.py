@@ -49,7 +49,7 @@ def test_before_anything_has_read_the_message_it_picks_one_of_three() -> None:
     assert "one question, about “result”." in interviewer_context(interview, NextMove())
 
 
-def test_what_is_no_answer_is_met_first() -> None:
+def test_a_message_that_is_no_answer_is_responded_to_first() -> None:
     interview = Interview(topics=TOPICS, asking="result")
     assert "answer it first" in interviewer_context(interview, NextMove(kind="question"))
     assert "accept it in a few words" in interviewer_context(interview, NextMove(kind="refusal"))

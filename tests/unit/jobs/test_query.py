@@ -61,6 +61,6 @@ def test_beside_others_text_no_other_word_leaves_and_before_it_does(query: str) 
     assert rule(has_untrusted_content=False).problem(query) is None
 
 
-def test_what_the_person_asks_for_in_the_newest_message_leaves_though_it_is_known() -> None:
+def test_a_wish_in_the_newest_message_may_leave_though_it_is_known() -> None:
     message = "Look up support for nurses with epilepsy"
     assert rule(has_untrusted_content=True, message=message).problem("support nurses epilepsy") is None

@@ -67,7 +67,7 @@ def test_is_another(changes: dict[str, Any]) -> None:
     assert not is_same(advert(1, **changes), advert(2, **{name: "" for name in changes if changes[name] == ""}))
 
 
-def test_what_only_one_of_them_says_is_kept() -> None:
+def test_facts_that_one_duplicate_advert_has_are_kept() -> None:
     short = advert(1, text=TEXT[:170], attribution="Jobs by Adzuna", posted_at=20.0)
     whole = advert(2, pay=Pay(lowest=1.0), attribution="Via LinkedIn", posted_at=10.0)
     [both] = merge_duplicates([short, whole])

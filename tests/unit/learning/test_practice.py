@@ -45,7 +45,7 @@ def test_a_right_answer_when_it_is_due_moves_it_away() -> None:
 
 
 @pytest.mark.parametrize("hour", [0, 7, 18, 23])
-def test_what_was_wrong_is_due_in_the_next_morning_whenever_it_was_answered(hour: int) -> None:
+def test_a_wrong_answer_is_due_the_next_morning(hour: int) -> None:
     answered = datetime(2026, 11, 27, hour, 30, tzinfo=ZoneInfo(ZONE)).timestamp()
     wrong = reschedule(new_practice(answered), "again", answered, ZONE)
     assert datetime.fromtimestamp(wrong.due_at, ZoneInfo(ZONE)) == datetime(2026, 11, 28, tzinfo=ZoneInfo(ZONE))
@@ -113,7 +113,7 @@ def test_at_most_ten_questions_a_day_are_due_and_those_repeated_today_count() ->
     assert [number for _, number in left] == [4, 5, 6, 7, 8, 9]
 
 
-def test_what_was_never_answered_is_part_of_its_lesson_and_not_due() -> None:
+def test_an_unanswered_question_belongs_to_its_lesson_and_is_not_due() -> None:
     assert due_questions([lesson_with(3, new_practice(START))], START + DAY, "UTC") == []
 
 

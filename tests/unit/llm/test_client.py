@@ -60,7 +60,7 @@ def status(code: int, headers: Mapping[str, str] | None = None) -> Answer:
 
 
 @pytest.mark.parametrize("code", [408, 409, 429, 500, 502, 503, 504, 529])
-async def test_what_may_be_right_the_next_moment_is_tried_once_more(code: int, waits: list[float]) -> None:
+async def test_a_transient_failure_is_retried_once(code: int, waits: list[float]) -> None:
     assert len(await attempts(status(code))) == 2
     [waited] = waits
     assert 0.3 < waited <= 0.5
@@ -68,9 +68,7 @@ async def test_what_may_be_right_the_next_moment_is_tried_once_more(code: int, w
 
 @pytest.mark.parametrize("code", [400, 401, 402, 403, 404, 413, 422])
 @pytest.mark.parametrize("headers", [{}, {"x-should-retry": "true"}, {"retry-after": "1"}], ids=str)
-async def test_what_was_refused_is_not_tried_again_whatever_the_provider_says(
-    code: int, headers: dict[str, str], waits: list[float]
-) -> None:
+async def test_a_refused_request_is_never_retried(code: int, headers: dict[str, str], waits: list[float]) -> None:
     assert len(await attempts(status(code, dated(headers)))) == 1
 
 

@@ -219,7 +219,7 @@ BESIDE_DATA = {
 
 
 @pytest.mark.parametrize("other", NO_DATA.values(), ids=list(NO_DATA))
-async def test_what_brings_no_data_is_no_event_and_ends_no_window(other: bytes) -> None:
+async def test_an_event_without_data_is_dropped_and_ends_no_window(other: bytes) -> None:
     provider = Provider([other, OPENING, other, says("a"), other, says("b"), other, says("c"), other, FINISH, other])
     assert await body_of(provider) == await body_of(Provider([OPENING, *map(says, "abc"), FINISH]))
 
@@ -299,7 +299,7 @@ async def test_each_window_begins_with_its_own_first_delta() -> None:
 
 
 @pytest.mark.parametrize("after", [FINISH, DONE, OTHERS["a tool call"]])
-async def test_what_comes_after_text_does_not_wait_for_its_window(after: bytes) -> None:
+async def test_an_event_after_text_does_not_wait_for_the_window(after: bytes) -> None:
     async with response_of(Provider([says("a"), says("b"), after, asyncio.Event()])) as response:
         pieces, read = response.aiter_bytes(), b""
         while not read.endswith(after):
@@ -385,7 +385,7 @@ UNTOUCHED = {
 
 
 @pytest.mark.parametrize(("status", "headers"), UNTOUCHED.values(), ids=list(UNTOUCHED))
-async def test_what_is_no_plain_stream_of_events_is_not_touched(status: int, headers: dict[str, str]) -> None:
+async def test_a_response_that_is_no_plain_event_stream_is_not_touched(status: int, headers: dict[str, str]) -> None:
     provider = Provider([says("a"), says("b"), says("c"), b"x" * (LONGEST_LINE_BYTES + 1)], status, headers)
     response = await CoalescingTransport(provider, NEVER_ENDS).handle_async_request(
         httpx2.Request("GET", "http://x.test")
@@ -557,9 +557,7 @@ async def test_a_provider_that_falls_silent_is_a_timeout(connected: Connected, m
 
 
 @pytest.mark.parametrize("fault", ["huge_line", "cut", "cut_mid_line", "error_in_stream"])
-async def test_what_breaks_in_a_stream_is_told_as_a_model_that_cannot_be_reached(
-    connected: Connected, model: ModelServer, fault: Fault
-) -> None:
+async def test_a_broken_stream_is_an_unreachable_model(connected: Connected, model: ModelServer, fault: Fault) -> None:
     model.script(Reply(text=WORDS, fault=fault, fault_after=10))
     provider = DeepSeekProvider(openai_client=connected.openai)
     agent = Agent(OpenAIChatModel("deepseek-flash", provider=provider))

@@ -87,7 +87,7 @@ async def test_a_provider_that_refuses_is_unavailable(
 
 
 @pytest.mark.parametrize(("status", "ours"), [(401, True), (402, True), (403, True), (404, True), (400, False)])
-async def test_what_a_provider_refuses_whatever_it_is_asked_is_noted(
+async def test_a_provider_that_refuses_every_request_is_logged(
     model: ModelServer, http: httpx2.AsyncClient, status: FaultStatus, ours: bool
 ) -> None:
     noted: list[tuple[str, int]] = []

@@ -119,7 +119,7 @@ def test_a_model_of_openai_costs_the_same_at_any_hour() -> None:
     assert price_of(name, None, usage, OFF_PEAK) == price_of(name, None, usage, IN_PEAK) == Decimal("0.4")
 
 
-def test_what_a_provider_cannot_have_counted_costs_no_less_than_nothing() -> None:
+def test_implausible_token_counts_cost_nothing_negative() -> None:
     usage = RequestUsage(input_tokens=-5, cache_read_tokens=7, output_tokens=-1)
     assert price_of("deepseek:deepseek-flash", None, usage, OFF_PEAK) == 0
 
@@ -352,7 +352,7 @@ async def test_the_fallback_is_asked_at_its_own_address_with_its_own_key_where_t
         ({"model_fallback": "openai:gpt-5"}, {"pro": "deepseek:deepseek-flash", "fast": "deepseek:deepseek-v4-pro"}),
     ],
 )
-async def test_what_a_tier_wrote_another_model_judges_without_a_fallback(
+async def test_each_tiers_output_is_judged_by_another_model_without_fallback(
     given: dict[str, str], judges: dict[str, str], http: httpx2.AsyncClient
 ) -> None:
     made = make_judges(settings(deepseek_api_key="k", openai_api_key="k", **given), http)

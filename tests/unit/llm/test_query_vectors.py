@@ -38,7 +38,7 @@ async def test_those_that_ask_at_the_same_moment_share_a_request() -> None:
     assert provider.asked == [["a", "bb", "ccc"]]
 
 
-async def test_what_was_asked_before_is_not_asked_again() -> None:
+async def test_a_vector_is_requested_once_per_query() -> None:
     provider = Provider()
     queries = vectors(provider)
     await queries.get("a")

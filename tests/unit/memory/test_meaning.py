@@ -61,7 +61,7 @@ def test_else_the_users_own_sentence_where_it_is_meant() -> None:
     assert found.content == found.quote == "tbh i want out of on-call."
 
 
-def test_what_neither_says_is_refused_with_its_reason() -> None:
+def test_a_merged_meaning_that_neither_memory_has_is_refused_with_a_reason() -> None:
     [found] = grounded(Judge(), note(ON_CALL, "out of on-call", "Hates the on-call team"))
     assert isinstance(found, RefusedNote)
     assert found.reasons == ("The quote does not say that.",)
@@ -145,7 +145,7 @@ def test_own_words_that_are_sensitive_are_asked_about() -> None:
         ("", DropReason.NOT_SAID),
     ],
 )
-def test_what_code_refuses_reaches_no_judge(quote: str, reason: DropReason) -> None:
+def test_a_statement_that_code_refuses_reaches_no_judge(quote: str, reason: DropReason) -> None:
     said = UserMessage(
         "m", "I want to move.\nmy password is hunter22\n> You will live in Berlin", datetime(2026, 1, 1, tzinfo=UTC)
     )

@@ -169,7 +169,7 @@ def test_an_answer_with_words_is_whole_only_if_it_ended_by_itself(
     assert (problem.message if problem else None) == sentence
 
 
-def test_what_was_not_answered_was_not_cut() -> None:
+def test_an_unanswered_request_is_not_called_truncated() -> None:
     assert truncation_error([]) is None
     assert truncation_error([ModelResponse([], finish_reason="length"), ModelRequest([])]) is None
 

@@ -80,7 +80,7 @@ async def test_scripts_are_left_in_the_file_and_its_text_is_read() -> None:
     assert "app.alert" not in text
 
 
-async def test_what_nobody_sees_is_text_like_any_other() -> None:
+async def test_invisible_text_of_a_file_is_read_as_text() -> None:
     """It is quoted to its person before anything comes of it."""
     assert ORDERS in await open_file(with_hidden_orders())
 

@@ -82,7 +82,7 @@ def test_a_heading_with_blanks_between_its_letters_is_a_word() -> None:
     assert text_of_file(pdf([page])).split() == ["EDUCATION", "A", "B", "and", "C"]
 
 
-def test_what_a_file_says_of_its_glyphs_is_its_text() -> None:
+def test_the_files_own_glyph_names_are_its_text() -> None:
     page = Page()
     page.parts.append("/Span <</ActualText <FEFF00660069>>> BDC")
     page.text(LEFT, 700, "k")
@@ -251,7 +251,7 @@ def test_plain_text_is_read_in_its_own_encoding(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", SHORT)
-def test_what_could_be_read_in_several_ways_is_asked_for_anew_and_never_stored_wrong(encoding: str) -> None:
+def test_an_ambiguous_layout_is_asked_about_and_never_stored_wrong(encoding: str) -> None:
     with pytest.raises(UnreadableFile) as refused:
         text_of_file(SHORT[encoding].encode(encoding))
     assert refused.value.why == "encoding"
@@ -303,7 +303,7 @@ def test_a_page_that_a_browser_printed_is_read_in_its_order_and_direction() -> N
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_filled_into_a_form_stands_behind_its_label() -> None:
+def test_a_forms_value_stands_behind_its_label() -> None:
     """As it is saved: the value in a field of its own, or of the field that it is a part of."""
     page = Page()
     for at, label in enumerate(("Name", "Last position", "Employer")):

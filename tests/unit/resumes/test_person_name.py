@@ -34,5 +34,5 @@ def test_the_name_is_found(text: str, mails: tuple[str, ...], name: str) -> None
     "text",
     ["Plumber\nAarhus", "Work Experience\nHolm & Sons", "I repair pipes and boilers", "Résumé", "", "2014"],
 )
-def test_what_may_be_no_name_is_none(text: str) -> None:
+def test_an_uncertain_name_is_no_name(text: str) -> None:
     assert person_name(resume(text)) == ""

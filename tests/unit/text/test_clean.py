@@ -40,13 +40,13 @@ def test_ordinary_words_are_not_masked(text: str) -> None:
     assert mask_secrets(text) == text
 
 
-def test_what_nobody_sees_is_taken_out_of_what_a_model_reads() -> None:
+def test_invisible_text_is_removed_before_a_model_reads_it() -> None:
     smuggled = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
     assert visible(f"CV{smuggled}\u200b\u202e\x00\x1b[31m\n\tEnd") == "CV[31m\n\tEnd"
 
 
 @pytest.mark.parametrize("text", ["naïve café\n\tend", "👩\u200d🚀 می\u200cخواهم", "हिन्दी"])
-def test_what_people_write_stays(text: str) -> None:
+def test_ordinary_text_stays_unchanged(text: str) -> None:
     assert visible(text) == well_formed(text) == text
 
 
@@ -69,7 +69,7 @@ def test_half_of_a_pair_becomes_the_replacement_character() -> None:
         (r"\\host\share", r"\\ host\share"),
     ],
 )
-def test_what_mail_programs_link_by_themselves_is_parted(text: str, shown: str) -> None:
+def test_texts_that_mail_programs_would_link_are_parted(text: str, shown: str) -> None:
     assert disable_links(text) == shown
 
 

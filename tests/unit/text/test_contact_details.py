@@ -42,7 +42,7 @@ def test_one_is_found_however_it_is_spelled(spelled: str) -> None:
         "Falk & Partner, Example Organisation: Ines, lead",
     ],
 )
-def test_what_only_resembles_one_is_none(text: str) -> None:
+def test_a_text_that_only_resembles_a_contact_detail_is_none(text: str) -> None:
     assert not DETAILS.stand_in(text)
 
 

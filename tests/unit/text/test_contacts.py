@@ -188,7 +188,7 @@ def test_a_letterhead_goes_with_its_streets_and_postcodes_and_leaves_name_town_a
         "IBAN checks, ISBN 978-3-16-148410-0, PO 10115 Berlin Marathon",
     ],
 )
-def test_what_is_no_contact_stays_as_it_is(text: str) -> None:
+def test_a_text_without_contact_details_stays_unchanged(text: str) -> None:
     assert without_contacts(text) == (text, {})
 
 

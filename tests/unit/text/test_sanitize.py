@@ -192,7 +192,7 @@ def test_how_a_text_is_cut_makes_no_difference(text: str, cuts: list[int]) -> No
 @given(TEXTS)
 @settings(max_examples=300)
 @example("mailto://evil.example")
-def test_what_is_safe_stays_as_it_is(text: str) -> None:
+def test_safe_text_stays_unchanged(text: str) -> None:
     assert safe_text(safe_text(text, HOSTS), HOSTS) == safe_text(text, HOSTS)
 
 
@@ -270,7 +270,7 @@ STARTS = ["](", "](https://", "](https://qwestly.com/", "https://", "https://qwe
 @pytest.mark.thorough
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("more", ["a", ".", "-", "a.", ")", "]", "0"])
-def test_what_is_held_back_is_bounded(start: str, more: str) -> None:
+def test_the_text_held_back_is_bounded(start: str, more: str) -> None:
     safe = SafeText(HOSTS)
     fed = start + more * 4000
     shown = "".join(safe.feed(each) for each in fed)
