@@ -397,7 +397,8 @@ show(...(PLACES[linked()?.place] ?? ["home"]));
 for (const each of elements) each.setAttribute("token-url", TOKEN_URL);
 await import("/widget/qwestly.js");
 
-openNamed();
+// Unless somebody chose another view while the elements were loaded.
+if (linked() && !views.find((each) => each.dataset.view === PLACES[linked().place][0]).hidden) openNamed();
 if (document.activeElement === document.body && !find("qwestly-chat").hidden) focusContent();
 addEventListener("hashchange", openNamed);
 setInterval(readSeen, SEEN_MS);
