@@ -317,7 +317,7 @@ def test_a_memory_of_the_page_is_one_of_the_api() -> None:
 
 
 def test_your_own_app_is_named_by_settings_that_exist() -> None:
-    settings = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    settings = (ROOT / "docs/settings.md").read_text("utf-8")
     text = (
         block("export QWESTLY_AGENT_SHARED_SECRET").replace("<the app's>", "a").replace("<another of the app's>", "b")
     )
