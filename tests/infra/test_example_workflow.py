@@ -14,7 +14,7 @@ from qwestly_agent.base.settings import bare_environment
 
 PATCH, PAGE = ROOT / "examples/review_offer.patch", ROOT / "docs/workflows.md"
 MOST_FILES, MOST_LINES = 14, 1_000
-"""By hand; `make docs` writes the rest."""
+"""By hand; `make docs` and `make calls` write the rest."""
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
 CHECKS = {
     "its own tests": [*PYTEST, "tests/statemachines/test_review_offer.py"],
@@ -51,6 +51,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
     run(["git", "apply", "-C1", str(PATCH)], copy)
     run([sys.executable, "-m", "infra.documents"], copy)
+    run(
+        [*PYTEST, "-k", "table_of_rights", "tests/infra/test_grants.py"], copy, RECORD_CALLS="1"
+    )  # as `make calls` does
     return copy
 
 
@@ -60,10 +63,10 @@ def test_with_it_the_project_passes(project: Path, check: str) -> None:
     run(CHECKS[check], project)
 
 
-def run(command: Sequence[str], folder: Path) -> str:
-    """Run the command without the variables of this process."""
+def run(command: Sequence[str], folder: Path, **variables: str) -> str:
+    """Run the command with these variables, and without those of this process."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    environment = {**bare_environment(), **kept, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}"}
+    environment = {**bare_environment(), **kept, **variables, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

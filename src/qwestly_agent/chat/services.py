@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pymongo
@@ -141,14 +142,14 @@ class TurnRegistry:
             await self._read_signals()
             if loop.time() - renewed >= RENEW_SECONDS:
                 renewed = loop.time()
-                await self._try(*(self._renew(watched) for watched in list(self._turns.values())))
+                await self._try(*(partial(self._renew, watched) for watched in list(self._turns.values())))
 
     async def _keep_alive(self) -> None:
         while self._turns:
             await self.sleep_to_keep(KEEP_SECONDS)
-            await self._try(self.finish_unfinished(), *(watched.keep() for watched in list(self._turns.values())))
+            await self._try(self.finish_unfinished, *(watched.keep for watched in list(self._turns.values())))
 
-    async def _try(self, *what: Coroutine[Any, Any, None]) -> None:
+    async def _try(self, *what: Callable[[], Coroutine[Any, Any, None]]) -> None:
         for error in await _few_at_once(*what):
             if isinstance(error, PyMongoError):
                 self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
@@ -164,7 +165,7 @@ class TurnRegistry:
         runs_of: dict[str, list[str]] = {}
         for run_id, watched in self._turns.items():
             runs_of.setdefault(watched.claim.user_id, []).append(run_id)
-        for error in await _few_at_once(*(self._read_signals_of(user, runs) for user, runs in runs_of.items())):
+        for error in await _few_at_once(*(partial(self._read_signals_of, *each) for each in runs_of.items())):
             if error:
                 raise error
 
@@ -194,13 +195,13 @@ class TurnRegistry:
             watched.fail(ConversationBusy(WENT_ON_ELSEWHERE))
 
 
-async def _few_at_once(*what: Coroutine[Any, Any, None]) -> list[BaseException | None]:
+async def _few_at_once(*what: Callable[[], Coroutine[Any, Any, None]]) -> list[BaseException | None]:
     """Return what each raised."""
     slots = asyncio.Semaphore(MOST_AT_ONCE)
 
-    async def run(each: Coroutine[Any, Any, None]) -> None:
+    async def run(each: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async with slots:
-            await each
+            await each()
 
     return await asyncio.gather(*map(run, what), return_exceptions=True)
 
