@@ -167,6 +167,6 @@ def plain(world: World) -> Iterator[Server]:
 
 
 @contextmanager
-def both(world: World) -> Iterator[dict[str, Server]]:
+def both(world: World, **of_ours: str) -> Iterator[dict[str, Server]]:
     with ExitStack() as stack:
-        yield {PLAIN: stack.enter_context(plain(world)), OURS: stack.enter_context(ours(world))}
+        yield {PLAIN: stack.enter_context(plain(world)), OURS: stack.enter_context(ours(world, **of_ours))}

@@ -46,6 +46,8 @@ TURNS = 2
 ANSWERED = "answered"
 MINUTE_SECONDS = 60.0
 """How long people go on asking, in `python -m benchmarks.streams`."""
+CONNECTIONS = "20"
+"""To the database, as on the laptop, where one process holds all turns. On Lambda a process has one turn, and five."""
 WITH_A_FIRST_TEXT = (1, 10, 50)
 GROWTH = 1.2
 RATIO = 1.2
@@ -62,7 +64,7 @@ def measure() -> dict[str, Any]:
         # Memory in processes of its own: what was once taken from the system is rarely given back.
         with both(given) as servers:
             memory = asyncio.run(_memory(given, servers))
-        with both(given) as servers:
+        with both(given, MONGODB_CONNECTIONS=CONNECTIONS) as servers:
             at_once = asyncio.run(_at_once(given, servers))
     return {"chunk_seconds": CHUNK_SECONDS, "at_once": at_once, "memory_mb": memory}
 
@@ -189,7 +191,7 @@ def with_causes(ended: Sequence[Ending], log: str) -> Iterator[str]:
 
 
 def talk(streams: int = STREAMS[-1], seconds: float = MINUTE_SECONDS) -> Counter[str]:
-    with world() as given, ours(given) as server:
+    with world() as given, ours(given, MONGODB_CONNECTIONS=CONNECTIONS) as server:
         return asyncio.run(_talk(given, server, streams, seconds))
 
 

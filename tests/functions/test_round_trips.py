@@ -11,10 +11,10 @@ import pytest
 from infra.local.model_server import ModelServer
 from tests.servers import ChatServer, Client, free_port, until
 
-COMMANDS_BEFORE_THE_MODEL = 17
+COMMANDS_BEFORE_THE_MODEL = 15
 """The claim, what was said lately, the posted message, the profile, employment, preferences, settings, the memories,
-when one was withdrawn, the level, what became of approvals, what ended of drafts, what waits, what is drafted, both
-brakes by one find, the load, the rollout."""
+when one was withdrawn, the level, the approvals that wait or ended, the drafts that run or ended, both brakes by one
+find, the load, the rollout."""
 
 COMMANDS_OF_A_NEW_CONVERSATION = COMMANDS_BEFORE_THE_MODEL + 1
 """And the memories that are best for its first message, by words."""

@@ -206,8 +206,8 @@ class TurnStore:
             (profile, settings, rollout),
             (memories, by_words, last_withdrawn),
             level,
-            reported,
-            under_way,
+            (waiting, unreported),
+            (drafts, ended),
             _,
         ) = await asyncio.gather(
             asyncio.gather(
@@ -221,17 +221,10 @@ class TurnStore:
                 services.memories.last_withdrawn_at(user_id),
             ),
             services.autonomy.level(user_id),
-            asyncio.gather(
-                services.approvals.list_unreported(user_id, conversation_id),
-                services.drafts.list_unreported(user_id, conversation_id, MOST_DRAFTS_TOLD),
-            ),
-            asyncio.gather(
-                services.approvals.list_open(user_id, MOST_UNDER_WAY),
-                services.drafts.list_active(user_id, MOST_UNDER_WAY),
-            ),
+            services.approvals.list_for_turn(user_id, conversation_id, MOST_UNDER_WAY),
+            services.drafts.list_for_turn(user_id, conversation_id, MOST_UNDER_WAY, MOST_DRAFTS_TOLD),
             services.signals.check_brake(user_id),
         )
-        (unreported, ended), (waiting, drafts) = reported, under_way
         now = services.clock()
         return ContextData(
             profile=profile,

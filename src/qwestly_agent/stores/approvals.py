@@ -115,6 +115,16 @@ class Approvals(Records[Approval], Schedule):
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return await self._list(query, [("updated_at", 1)])
 
+    async def list_for_turn(
+        self, user_id: str, conversation_id: str, most_open: int
+    ) -> tuple[list[Approval], list[Approval]]:
+        """Return what `list_open` and `list_unreported` list, with one command."""
+        either = [{"status": {"$in": list(_WAITING)}}, {"conversation_id": conversation_id, "news": True}]
+        found = await self.newest(user_id, 0, None, **{"$or": either})
+        unreported = [each for each in found if each.conversation_id == conversation_id and each.news]
+        unreported.sort(key=lambda each: each.updated_at)
+        return [each for each in found if each.status in _WAITING][:most_open], unreported
+
     async def mark_reported(self, approval: Approval) -> None:
         """Record that the model knows the approval's current state; later changes will be reported."""
         if approval.news:
