@@ -38,7 +38,7 @@ from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.llm.models import TierModel, make_judges, make_models
 from qwestly_agent.model_calls import Budget, BudgetOnly, make_typed_agent
-from qwestly_agent.stores.search import DEPTH, SHARE, CachedText, Scores, join, score_ids, top
+from qwestly_agent.stores.search import DEPTH, SHARE, CachedText, Scores, join, score_ids, to_floats, to_int8, top
 from qwestly_agent.text.language import indexed_words, query_words
 
 AT = 10
@@ -264,6 +264,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     )
     parser.add_argument("--half", choices=HALVES, default="all", help="every second question of each conversation")
     parser.add_argument("--embedding", choices=("scripted", "minilm"), default="scripted")
+    parser.add_argument("--int8", action="store_true", help="vectors as those of messages are stored")
     parser.add_argument(
         "--answers", type=_most, default=20, help="number of questions that the model answers, or `all`"
     )
@@ -276,6 +277,8 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     texts = {each.text for sample in of_all for each in (*sample.texts, *sample.questions)}
     embed = minilm.MiniLM() if options.embedding == "minilm" else None
     vectors = {text: embed(text) for text in texts} if embed else asyncio.run(vectors_of(sorted(texts)))
+    if options.int8:
+        vectors = {text: to_floats(to_int8(vector)) for text, vector in vectors.items()}
     found = {name: recalls(some, vectors, [SHARE, *options.share]) for name, some in samples.items()}
     say(f"{f'recall@{AT}':14}" + "".join(f"{name:>14}" for name in found))
     for search in next(iter(found.values())):

@@ -21,12 +21,13 @@ class VectorIndex:
     filters: tuple[str, ...] = ()
     """Fields that a search filters by *inside* `$vectorSearch`."""
     ours: bool = True
+    quantization: str = "scalar"
+    """By Atlas, to a quarter of the memory; `none` for vectors that are stored as int8."""
 
     type: ClassVar[str] = "vectorSearch"
 
     def definition(self) -> dict[str, Any]:
-        # Quantized vectors take a quarter of the memory in Atlas.
-        shape = {"numDimensions": DIMENSIONS, "similarity": "cosine", "quantization": "scalar"}
+        shape = {"numDimensions": DIMENSIONS, "similarity": "cosine", "quantization": self.quantization}
         vector = {"type": "vector", "path": self.path, **shape}
         return {"fields": [vector, *({"type": "filter", "path": path} for path in self.filters)]}
 
@@ -65,7 +66,11 @@ SEARCH_INDEXES = (
         memories.COLLECTION, "user_memories_search_index", "words", ("user_id", "status"), analyzer="whitespace"
     ),
     VectorIndex(
-        messages.COLLECTION, conversation_search.VECTOR_INDEX, messages.VECTOR, ("user_id", "withheld", "role")
+        messages.COLLECTION,
+        conversation_search.VECTOR_INDEX,
+        messages.VECTOR,
+        ("user_id", "withheld", "role"),
+        quantization="none",
     ),
     TextSearchIndex(candidate_data.DOCS, "qwestly_docs_search_index", "text"),
     VectorIndex(candidate_data.DOCS, "qwestly_docs_vector_index", "embedding"),

@@ -106,6 +106,25 @@ async def test_a_turn_claims_is_recorded_and_lets_go(person: Person) -> None:
     assert not is_running(await person.document(), person.clock())
 
 
+async def test_a_vector_is_kept_for_half_a_year(person: Person) -> None:
+    async def with_vectors() -> list[str]:
+        found = person.conversations.database[MESSAGES].find({"vector": {"$exists": True}}).sort("seq", 1)
+        return [each["id"] async for each in found]
+
+    await person.finish(await person.begin())
+    await person.messages.set_vectors(USER, {"m1": [0.5, -0.25]}, person.clock())
+    person.clock.now += 179 * DAY
+    await person.finish(await person.go_on())
+    await person.messages.set_vectors(USER, {"m2": [0.5, -0.25]}, person.clock())
+    assert await with_vectors() == ["m1", "m2"]
+    person.clock.now += 2 * DAY
+    await person.finish(await person.go_on())
+    await person.messages.set_vectors("auth0|somebody", {"m3": [0.5, -0.25]}, person.clock())
+    assert await with_vectors() == ["m1", "m2"]
+    await person.messages.set_vectors(USER, {"m3": [0.5, -0.25]}, person.clock())
+    assert await with_vectors() == ["m2", "m3"]
+
+
 async def test_a_conversation_is_created_once(person: Person) -> None:
     await person.begin()
     assert await person.conversations.create(USER, CHAT, person.turn(), "default") is None

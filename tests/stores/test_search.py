@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from bson.binary import Binary, BinaryVector, BinaryVectorDtype
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ExecutionTimeout
@@ -15,6 +16,7 @@ from pymongo.errors import ExecutionTimeout
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.candidate_data import KNOWLEDGE, Knowledge
+from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Ranks, Searchable, to_binary
 from tests.mongo_rule import filter_of
@@ -231,6 +233,14 @@ async def test_another_users_documents_are_neither_found_nor_read(
     [only] = await search(database, vector)
     assert only.id.endswith(USER)
     assert reads_of_others(USER) == []
+
+
+async def test_a_search_of_messages_sends_its_vector_as_int8(database: AsyncDatabase[Document], sent: Sent) -> None:
+    await ConversationSearch(database).find_messages(USER, "trains", [0.5, -0.25], 5)
+    [stage] = [found for each in sent.named("aggregate") if (found := each["pipeline"][0].get("$vectorSearch"))]
+    assert stage["index"] == "agent_messages_vector_index"
+    assert stage["filter"] == {"user_id": USER, "withheld": False, "role": "user"}
+    assert Binary(stage["queryVector"], 9).as_vector() == BinaryVector([127, -64], BinaryVectorDtype.INT8)
 
 
 @pytest.mark.parametrize(

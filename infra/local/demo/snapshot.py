@@ -26,7 +26,7 @@ from qwestly_agent.platform.records import as_text
 from qwestly_agent.stores import activity, approvals, jobs, memories, messages
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.candidate_data import KNOWLEDGE
-from qwestly_agent.stores.search import to_binary
+from qwestly_agent.stores.search import to_binary, to_int8
 
 if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings
@@ -38,11 +38,11 @@ SECRETS = {"QWESTLY_AGENT_SHARED_SECRET": "s" * 64, "QWESTLY_CANDIDATE_API_SECRE
 DAY_SECONDS = 86_400
 FORMAT = json_util.CANONICAL_JSON_OPTIONS
 VECTORS = {
-    memories.COLLECTION: ("content_embedding", "content"),
-    messages.COLLECTION: (messages.VECTOR, "content"),
-    KNOWLEDGE: ("embedding", "text"),
+    memories.COLLECTION: ("content_embedding", "content", to_binary),
+    messages.COLLECTION: (messages.VECTOR, "content", to_int8),
+    KNOWLEDGE: ("embedding", "text", list[float]),  # the candidate app stores lists
 }
-"""Where a vector stands, and the text that it is of, by collection."""
+"""Where a vector stands, the text that it is of, and how it is written, by collection."""
 _EPOCH, _LAST = 1_500_000_000, 2_100_000_000
 _DATE = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -87,7 +87,7 @@ def without_page(mail: Mapping[str, Any], url: str) -> dict[str, Any]:
 
 
 def _without_vectors(document: Document) -> Document:
-    vectors = [name for name, _ in VECTORS.values()]
+    vectors = [name for name, _, _ in VECTORS.values()]
     return {name: value for name, value in document.items() if name not in vectors}
 
 
@@ -109,11 +109,11 @@ async def restore(
             document["seal"] = sealed(services, Approvals.from_document(document)).seal
     for document in found.get(activity.COLLECTION, ()):
         document["copied_at"] = to_datetime(document["at"])  # the database's clock, which was that of the last day
-    for name, (vector, text) in VECTORS.items():
+    for name, (vector, text, encode) in VECTORS.items():
         some = [each for each in found.get(name, ()) if each.get(text) and each.get("role", "user") == "user"]
         embedded = await embeddings.embed([each[text] for each in some])
         for document, each in zip(some, embedded, strict=True):
-            document[vector] = each if name == KNOWLEDGE else to_binary(each)  # the candidate app stores lists
+            document[vector] = encode(each)
     for each in found.pop(jobs.ADVERTS):  # they belong to everybody
         await database[jobs.ADVERTS].replace_one({"_id": each["_id"]}, each, upsert=True)
     for name, some in found.items():

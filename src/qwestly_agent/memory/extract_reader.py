@@ -164,7 +164,7 @@ async def _embed(services: ModelServices, user_id: str, said: Sequence[UserMessa
     told = {message_id: text for message_id, text in texts.items() if len(text.split()) >= FEWEST_EMBEDDED_WORDS}
     vectors = await vectors_or_none(services.embeddings, services.logger, [*told.values()]) if told else []
     known = {message_id: vector for message_id, vector in zip(told, vectors, strict=True) if vector}
-    await services.messages.set_vectors(user_id, known)
+    await services.messages.set_vectors(user_id, known, services.clock())
 
 
 async def _messages(services: ModelServices, given: ExtractionState, seq: int) -> list[Message]:

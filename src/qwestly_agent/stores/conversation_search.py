@@ -17,7 +17,7 @@ from qwestly_agent.platform.collection import Document, Store
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_query, make_title
 from qwestly_agent.stores.messages import unfinished_turns
-from qwestly_agent.stores.search import Match, Searchable, TokenCounts, bm25_scores, join
+from qwestly_agent.stores.search import Match, Searchable, TokenCounts, bm25_scores, join, to_int8
 
 BATCH = 50
 """Number of conversations compared at a time."""
@@ -72,7 +72,9 @@ class ConversationSearch(Store):
 
     def __init__(self, database: AsyncDatabase[Document]) -> None:
         super().__init__(database)
-        self.searchable = Searchable(database[messages.COLLECTION], VECTOR_INDEX, messages.VECTOR, "content")
+        self.searchable = Searchable(
+            database[messages.COLLECTION], VECTOR_INDEX, messages.VECTOR, "content", encode=to_int8
+        )
 
     async def find_messages(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pymongo import UpdateOne
+from pymongo import UpdateMany, UpdateOne
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
@@ -15,7 +15,7 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.conversation import Source, Summary
 from qwestly_agent.domain.rollout import Assignment
 from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store, index
-from qwestly_agent.stores.search import to_binary
+from qwestly_agent.stores.search import to_int8
 from qwestly_agent.text.user_text import holds_others_words
 
 Status = Literal["complete", "stopped", "failed", "interrupted", "running"]
@@ -325,7 +325,10 @@ COLLECTION = MongoCollection(
 `feedback` (`thumb`, `words`, `at`), `note`, `continues`, `replaces` (runs), `remembered_before` (ids), `saw` (ids),
 `withheld`, `in_trouble`, `vector` (of what was typed), `expires_at`."""
 VECTOR = "vector"
-"""Vector of the text that the user typed, in the format of `to_binary`: six kilobytes that only a search reads."""
+"""Vector of the text that the user typed, in the format of `to_int8`: 1.5 kilobytes that only a search reads."""
+VECTOR_KEPT_SECONDS = 180 * 86_400
+"""An older message is found by its words, and by the memories that it gave. Vectors of a year would fill the memory
+that a cluster has for its index (docs/capacity.md)."""
 _SHOWN: Document = {"_id": 0, VECTOR: 0}
 
 
@@ -424,14 +427,18 @@ class Messages(Store):
         answer = {**query, "role": "assistant"}
         await self.database[COLLECTION].update_many(answer, {"$set": {"model_messages": "[]"}})
 
-    async def set_vectors(self, user_id: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Set vectors of the user's messages by id, unless they were forgotten meanwhile."""
+    async def set_vectors(self, user_id: str, vectors: Mapping[str, Sequence[float]], now: float) -> None:
+        """Set vectors of the user's messages by id, unless they were forgotten meanwhile, and remove those that are
+        older than `VECTOR_KEPT_SECONDS`."""
         mine = {"user_id": user_id, "role": "user", "withheld": False}
-        changes = [
-            UpdateOne({**mine, "id": message_id}, {"$set": {VECTOR: to_binary(vector)}})
+        since = to_datetime(now - VECTOR_KEPT_SECONDS)
+        old = {"user_id": user_id, "created_at": {"$lt": since}, VECTOR: {"$exists": True}}
+        changes: list[UpdateOne | UpdateMany] = [
+            UpdateOne({**mine, "id": message_id}, {"$set": {VECTOR: to_int8(vector)}})
             for message_id, vector in vectors.items()
         ]
         if changes:
+            changes.append(UpdateMany(old, {"$unset": {VECTOR: ""}}))
             await self.database[COLLECTION].bulk_write(changes, ordered=False)
 
     # --- for the turn that holds the conversation ---------------------------------------------------------------------

@@ -4,7 +4,7 @@ import asyncio
 import math
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -173,6 +173,13 @@ def to_binary(vector: Sequence[float]) -> Binary:
     return Binary.from_vector(list(vector), BinaryVectorDtype.FLOAT32)
 
 
+def to_int8(vector: Sequence[float]) -> Binary:
+    """Encode a vector as BSON int8, a quarter of the size of float32. Its largest component becomes 127 or -127: a
+    cosine does not depend on the scale."""
+    largest = max(map(abs, vector), default=0.0) or 1.0
+    return Binary.from_vector([round(127 * each / largest) for each in vector], BinaryVectorDtype.INT8)
+
+
 def to_floats(stored: Any) -> Sequence[float]:
     """Decode a stored vector: a list (from the candidate app) or binary, which some servers return without its
     subtype."""
@@ -277,6 +284,9 @@ class Searchable:
     """None if words are always compared in this process."""
     preferred_by: str | None = None
     """A numeric field; of documents with equal scores the one with the highest value comes first."""
+    encode: Callable[[Sequence[float]], Any] = list
+    """Encodes the vector of a query for `$vectorSearch`, in the type of the stored vectors: Atlas compares int8 with
+    int8 only."""
     cache: TextCache = field(default_factory=TextCache, repr=False)
     _unsupported: set[str] = field(default_factory=set, init=False)
     """Aggregation stages that this server rejects."""
@@ -352,7 +362,7 @@ class Searchable:
         return {
             "index": self.vector_index,
             "path": self.vector_field,
-            "queryVector": list(vector),
+            "queryVector": self.encode(vector),
             "numCandidates": min(depth * 20, MOST_CANDIDATES),
             "limit": depth,
             "filter": dict(filter),
