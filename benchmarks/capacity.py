@@ -1,30 +1,47 @@
-"""The load of so many users on a stage, on counts: a simulation of days, against what the template allows.
+"""The load of so many users on a stage, on counts: a simulation of days, against what the template and a cluster allow.
 
-`python -m benchmarks.capacity` prints the table of `docs/capacity.md`. Nothing runs: turns, polls, conversations to be
-read, nights, approvals and mails are counted minute by minute, and what a sweep cannot take waits for the next.
+`python -m benchmarks.capacity` prints the tables of `docs/capacity.md`. Nothing runs: turns, polls, conversations to be
+read, nights, job searches, approvals and mails are counted minute by minute, and what a sweep cannot take waits for the
+next. What is stored is counted from what comes in a day, and how long it is kept.
 """
 
-import math
-import random
 import re
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
+import numpy as np
+
+from infra.doctor.quotas import connections_of
 from infra.local.environment import FUNCTION, ROOT
 from infra.machines import read_machine
 from infra.stages import Stage
+from qwestly_agent.jobs.writer import HOUR as SEARCH_HOUR
+from qwestly_agent.platform.collection import Expires, MongoCollection
+from qwestly_agent.stores import activity, approvals, briefings, conversations, drafts, jobs, learning, messages
 
-DAYS, MINUTES = 5, 1_440
+DAYS, MINUTES, HOURS = 4, 1_440, 24
 SEED = 17
 ACCOUNT_SLOTS = 1_000
 REQUESTS_A_SECOND = 10
 """That a function URL takes for each reserved slot."""
-COMMANDS = {"turn": 12, "poll": 6, "extraction": 24, "night": 14, "approval": 20}
+COMMANDS = {"turn": 12, "poll": 6, "extraction": 24, "night": 14, "approval": 20, "search": 97, "briefing": 12}
 """Database commands of each; a turn's and a poll's are counted in `tests/functions/test_round_trips.py`."""
-COMMANDS_A_SECOND = 1_000
-"""Of small commands by index that an M30 bears beside the candidate app; an assumption of ours, to be measured."""
 MAILS_A_SECOND = 14
 """SES's first quota outside its sandbox."""
+SLOT_MINUTES = 25
+"""That a state waits for a free slot before it fails."""
+SEARCH_HOURS = 4
+"""That a job search may be late: then the alarm `JobsWait` rings."""
+
+
+# --- what people do ---------------------------------------------------------------------------------------------------
+
+ALL_ZONES: Mapping[int, float] = {-8: 0.1, -6: 0.1, -5: 0.2, 0: 0.15, 1: 0.25, 2: 0.1, 5: 0.05, 8: 0.05}
+"""Share of the users by hours ahead of UTC."""
+ONE_ZONE: Mapping[int, float] = {1: 1.0}
 
 
 @dataclass(frozen=True)
@@ -32,6 +49,7 @@ class Load:
     """The work that people cause. All but the number of users is assumed."""
 
     users: int = 50_000
+    zones: Mapping[int, float] = field(default_factory=lambda: ALL_ZONES)
     active: float = 0.2
     """Share of users who come on one day."""
     conversations: float = 1.3
@@ -40,8 +58,12 @@ class Load:
     turn_seconds: float = 12.0
     minutes_open: float = 20.0
     """That an active user's page is open."""
+    embedded: float = 0.6
+    """Share of typed messages that are long enough to get a vector."""
+    memories: int = 40
+    """Of a user."""
     remembers: float = 0.6
-    """Share of conversations that leave something new to consolidate."""
+    """Share of active users who leave something new to consolidate."""
     asks: float = 0.15
     """Approvals of an active user."""
     mailed: float = 0.3
@@ -58,13 +80,38 @@ class Load:
     lessons: float = 0.03
     """A conversation."""
     searches: float = 0.5
-    """Job searches of an active user, a day."""
+    """Job searches of an active user, a night."""
+    search_seconds: int = 60
+    """Of one slot of the readers, for a search: two states."""
+    matches: float = 5
+    """Jobs that a search shows for the first time."""
     briefings: float = 0.5
     """Of an active user, a day."""
-    hours: tuple[float, ...] = field(
-        default=(1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 7, 8, 8, 6, 4, 2), repr=False
+    hours: Sequence[float] = field(
+        default=(2, 1, 1, 1, 1, 2, 4, 8, 12, 14, 14, 14, 13, 14, 14, 14, 14, 15, 17, 20, 20, 16, 10, 5), repr=False
     )
-    """Weight of each hour of the day (UTC)."""
+    """Weight of each hour of a person's day."""
+
+    @property
+    def active_users(self) -> float:
+        return self.users * self.active
+
+    @property
+    def conversations_a_day(self) -> float:
+        return self.active_users * self.conversations
+
+    def by_minute(self) -> np.ndarray:
+        """Return the share of a day's work in each minute of a day (UTC)."""
+        of_an_hour = np.array(self.hours) / sum(self.hours)
+        of_all = [share * np.roll(of_an_hour, -ahead) for ahead, share in self.zones.items()]
+        return np.repeat(np.sum(of_all, axis=0) / 60, 60)
+
+    def searches_by_minute(self) -> np.ndarray:
+        """Return the share of a night's searches that become due in each minute of a day (UTC)."""
+        of_hours = np.zeros(HOURS)
+        for ahead, share in self.zones.items():
+            of_hours[(SEARCH_HOUR - ahead) % HOURS] += share
+        return np.repeat(of_hours / 60, 60)
 
 
 @dataclass(frozen=True)
@@ -78,16 +125,93 @@ class Background:
     """Of one slot of the readers, for one of them."""
 
 
-SLOT_MINUTES = 25
-"""That a state waits for a free slot before it fails."""
-
-
 BACKGROUND = (
     Background("an interview's draft", "answers", 15),
     Background("a card or a document", "documents", 240),
     Background("a résumé", "resumes", 60),
     Background("a lesson", "lessons", 90),
 )
+
+
+# --- what is stored ---------------------------------------------------------------------------------------------------
+
+COMPRESSED = 0.5
+"""Of a document, on the disk; a vector is not compressed. Assumed."""
+INT8, FLOAT32 = 1_560, 6_170
+"""Bytes of a vector as it is stored."""
+INDEXED_VECTOR = 1_700
+"""Bytes of a vector in the memory of its index, where both kinds have a byte for each dimension, with its graph."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Documents of a kind. Their bytes are those of the demo's recorded weeks, without vectors."""
+
+    what: str
+    count: float
+    bytes: int
+    vector: int = 0
+
+    @property
+    def disk(self) -> float:
+        return self.count * (self.bytes * COMPRESSED + self.vector)
+
+
+def stored(load: Load) -> list[Stored]:
+    """Return what is there once as much expires as comes in."""
+    talks, active = load.conversations_a_day, load.active_users
+    said = talks * load.turns
+    vectors = said * load.embedded * messages.VECTOR_KEPT_SECONDS / 86_400
+    return [
+        Stored("messages and answers", said * 2 * _days(messages.COLLECTION), 1_620),
+        Stored("vectors of messages", vectors, 0, INT8),
+        Stored("conversations", talks * _days(conversations.COLLECTION), 7_490),
+        Stored("calls of tools", said / 2 * _days(messages.TOOL_CALLS), 620),
+        Stored("memories", load.users * load.memories, 890, FLOAT32),
+        Stored("approvals", active * load.asks * _days(approvals.COLLECTION), 8_010),
+        Stored("drafts", talks * (load.documents + load.answers) * _days(drafts.COLLECTION), 34_290),
+        Stored("lessons", talks * load.lessons * _days(learning.LESSONS), 14_370),
+        Stored("matches", active * load.searches * load.matches * _days(jobs.JOB_MATCHES), 2_270),
+        Stored("briefings", active * load.briefings * _days(briefings.BRIEFINGS), 3_250),
+        Stored("events", said * _days(activity.COLLECTION), 440),
+    ]
+
+
+def _days(collection: MongoCollection) -> float:
+    assert isinstance(collection.retention, Expires)
+    return collection.retention.after / timedelta(days=1)
+
+
+# --- what there is ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A size of Atlas on AWS, each of three members, as of November 2026."""
+
+    usd: float
+    """A month, in us-east-1, with its disk."""
+    memory: int
+    """GB."""
+    disk: int
+    """GB that its price includes."""
+    connections: int
+    commands: int
+    """A second, small and by index, that it bears beside the candidate app: assumed, to be measured."""
+
+    @property
+    def of_vectors(self) -> float:
+        """GB for the indexes of vectors, which share the memory with the database's cache."""
+        return self.memory / 2
+
+
+CLUSTERS = {
+    "M10": Cluster(57, 2, 10, 1_500, 300),
+    "M30": Cluster(389, 8, 40, 3_000, 1_000),
+    "M40": Cluster(759, 16, 80, 6_000, 2_000),
+    "M50": Cluster(1_460, 32, 160, 16_000, 4_000),
+    "M60": Cluster(2_847, 64, 320, 32_000, 8_000),
+}
 
 
 @dataclass(frozen=True)
@@ -104,8 +228,12 @@ class Limits:
     """Minutes of the day at which the consolidation starts."""
     users_at_once: int
     approvals_a_minute: int
+    searches_a_sweep: int
+    minutes_between_searches: int
     reader_slots: int
-    """What all of `BACKGROUND` shares."""
+    """What all of `BACKGROUND` and the searches share."""
+    connections: int
+    """Of all environments of two versions, with each driver's monitor."""
 
     @classmethod
     def of(cls, stage: Stage) -> "Limits":
@@ -117,122 +245,192 @@ class Limits:
             name: template.text(each["ScheduleExpression"])
             for name, each in template.of_type("AWS::Scheduler::Schedule").items()
         }
-        between = re.fullmatch(r"rate\((\d+) minutes\)", schedules["ExtractMemoriesSchedule"])
         night = re.fullmatch(r"cron\((\d+) ([\d,]+) \* \* \? \*\)", schedules["ConsolidateSchedule"])
-        assert between
         assert night
         minute, hours = night.groups()
         return cls(
             chat_slots=template.reserved("ChatFunction") or ACCOUNT_SLOTS,
             api_slots=template.reserved("ApiFunction") or ACCOUNT_SLOTS,
             conversations_a_sweep=int(settings["CONVERSATIONS_A_SWEEP"]),
-            minutes_between_sweeps=int(between[1]),
-            conversations_at_once=_at_once("extract_memories", "read_conversations"),
+            minutes_between_sweeps=minutes_of(schedules["ExtractMemoriesSchedule"]),
+            conversations_at_once=at_once("extract_memories", "read_conversations"),
             users_a_night=int(settings["USERS_A_NIGHT"]),
             nights=tuple(int(hour) * 60 + int(minute) for hour in hours.split(",")),
-            users_at_once=_at_once("consolidate", "each_user"),
+            users_at_once=at_once("consolidate", "each_user"),
             approvals_a_minute=int(settings["APPROVALS_A_SWEEP"]),
+            searches_a_sweep=int(settings["JOB_SEARCHES_A_SWEEP"]),
+            minutes_between_searches=minutes_of(schedules["ScoutSweepSchedule"]),
             reader_slots=template.reserved("GenerateReaderFunction") or ACCOUNT_SLOTS,
+            connections=connections_of(stage),
         )
 
 
-def _at_once(machine: str, state: str) -> int:
+def minutes_of(rate: str) -> int:
+    """Return the minutes of a schedule such as `rate(5 minutes)`."""
+    found = re.fullmatch(r"rate\((\d+) minutes?\)", rate)
+    assert found, rate
+    return int(found[1])
+
+
+def at_once(machine: str, state: str) -> int:
     definition = read_machine(ROOT / f"statemachines/{machine}.asl.yaml")
     return definition["States"][state]["MaxConcurrency"]
+
+
+# --- one against the other --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Row:
     what: str
     needed: float
-    """At the worst moment."""
+    """At the worst moment, whether it is served or not."""
     limit: float
     unit: str
+    raised_by: str
+    """What an operator changes where it does not hold."""
+
+    @property
+    def share(self) -> float:
+        return self.needed / self.limit
 
     @property
     def holds(self) -> bool:
         return self.needed <= self.limit
 
 
-def simulate(load: Load, limits: Limits) -> list[Row]:
-    chance = random.Random(SEED)  # noqa: S311, a simulation
-    beside = random.Random(SEED)  # noqa: S311
-    slots = _Queue()
-    weights = [weight / sum(load.hours) / 60 for weight in load.hours]
-    talks_a_day = load.users * load.active * load.conversations
-    extraction, night = _Queue(), _Queue()
-    # Whoever waits for the night is one user, however much they leave.
-    most_streams = most_polls = most_commands = 0.0
-    approvals_a_day = load.users * load.active * load.asks
-    due: dict[int, int] = {}
-    most_due = most_mails = 0
+def users_an_hour(load: Load, limits: Limits) -> float:
+    """Return how many users one night's execution consolidates in an hour."""
+    return limits.users_at_once * 3_600 / load.night_seconds
+
+
+def simulate(load: Load, limits: Limits, cluster: Cluster) -> list[Row]:
+    chance = np.random.default_rng(SEED)
+    minutes = np.tile(load.by_minute(), DAYS)
+    talks_a_day, active = load.conversations_a_day, load.active_users
+    talks = chance.poisson(talks_a_day * minutes)
+    turns = chance.poisson(talks_a_day * load.turns * minutes)
+    streams = chance.poisson(talks_a_day * load.turns * minutes * load.turn_seconds / 60)
+    polls = chance.poisson(active * minutes * load.minutes_open * 2 + streams * 30) / 60
+    asked = chance.poisson(active * load.asks * minutes)
+    mailed = chance.binomial(asked, load.mailed)
+    due = mailed + np.roll(mailed, MINUTES // 2)  # the mail, and the second one at half the time
+    briefed = chance.poisson(active * load.briefings * minutes)
+    works = [each.seconds * chance.poisson(talks_a_day * getattr(load, each.of) * minutes) for each in BACKGROUND]
+    background = np.sum(works, axis=0)
+    remembering = chance.poisson(active * load.remembers * minutes)
+    searching = chance.poisson(active * load.searches * np.tile(load.searches_by_minute(), DAYS))
+    reading, nights, searches, slots = Queue(), Queue(), Queue(), Queue()
+    read, merged, begun = (np.zeros(len(minutes)) for _ in range(3))
     sweep_room = min(
         limits.conversations_a_sweep,
         # Executions overlap: what one has not ended, the next has beside it, within `PICKED_SECONDS`.
         2 * limits.conversations_at_once * limits.minutes_between_sweeps * 60 / load.extraction_seconds,
     )
-    night_room = limits.users_a_night
-    for minute in range(DAYS * MINUTES):
-        share = weights[minute % MINUTES // 60]
-        talks = _poisson(chance, talks_a_day * share)
-        turns = _poisson(chance, talks_a_day * load.turns * share)
-        streams = _poisson(chance, talks_a_day * load.turns * share * load.turn_seconds / 60)
-        pages = load.users * load.active * share * load.minutes_open
-        polls = _poisson(chance, pages * 2 + streams * 30) / 60
-        asked = _poisson(chance, approvals_a_day * share)
-        mailed = _poisson(chance, asked * load.mailed)
-        for later in (0, 720):  # the mail, and the second one at half the time
-            due[minute + later] = due.get(minute + later, 0) + mailed
-        now_due = due.pop(minute, 0)
-        for each in BACKGROUND:
-            slots.add(minute, each.seconds * _poisson(beside, talks_a_day * getattr(load, each.of) * share))
+    for minute in range(len(minutes)):
+        reading.add(minute + 10, talks[minute])
+        nights.add(minute, remembering[minute])
+        searches.add(minute, searching[minute])
+        if minute % limits.minutes_between_sweeps == 0:
+            read[minute] = reading.take(minute, sweep_room)
+        if minute % MINUTES in limits.nights:
+            merged[minute] = nights.take(minute, limits.users_a_night)
+        if minute % limits.minutes_between_searches == 0:
+            begun[minute] = searches.take(minute, limits.searches_a_sweep)
+        slots.add(minute, background[minute] + load.search_seconds * begun[minute])
         slots.take(minute, limits.reader_slots * 60)
-        extraction.add(minute + 10, talks)
-        read = extraction.take(minute, sweep_room) if minute % limits.minutes_between_sweeps == 0 else 0
-        night.add(minute, _poisson(chance, talks * load.remembers / load.conversations))
-        merged = night.take(minute, night_room) if minute % MINUTES in limits.nights else 0
-        commands = (
-            COMMANDS["turn"] * turns / 60
-            + COMMANDS["poll"] * polls
-            + COMMANDS["extraction"] * read / (limits.minutes_between_sweeps * 60)
-            + COMMANDS["night"] * min(merged, limits.users_at_once * 60 / load.night_seconds) / 60
-            + COMMANDS["approval"] * (asked + now_due) / 60
-        )
-        most_streams, most_polls = max(most_streams, streams), max(most_polls, polls)
-        most_commands, most_due = max(most_commands, commands), max(most_due, now_due)
-        most_mails = max(most_mails, now_due)
-    night_minutes = limits.users_a_night * load.night_seconds / limits.users_at_once / 60
+    commands = (
+        COMMANDS["turn"] * turns / 60
+        + COMMANDS["poll"] * polls
+        + COMMANDS["extraction"] * _spread(read, limits.minutes_between_sweeps) / 60
+        + COMMANDS["night"] * _spread(merged, round(limits.users_a_night / users_an_hour(load, limits) * 60)) / 60
+        + COMMANDS["approval"] * (asked + due) / 60
+        + COMMANDS["search"] * _spread(begun, limits.minutes_between_searches) / 60
+        + COMMANDS["briefing"] * briefed / 60
+    )
+    kept = stored(load)
+    vectors = sum(each.count for each in kept if each.vector) * INDEXED_VECTOR / 1e9
+    night_minutes = limits.users_a_night / users_an_hour(load, limits) * 60
+    between_nights = float(min(np.diff(limits.nights, append=limits.nights[0] + MINUTES)))
+    sweeps_a_day = MINUTES / limits.minutes_between_sweeps
+    larger = "a larger cluster"
     return [
-        Row("turns that stream at once", most_streams, limits.chat_slots, "slots"),
-        Row("polls and other requests", most_polls, limits.api_slots * REQUESTS_A_SECOND, "a second"),
-        Row("conversations read for memories", talks_a_day, _a_day(limits, sweep_room), "a day"),
-        Row("the longest wait to be read, beside the ten minutes of silence", extraction.longest, 60, "minutes"),
-        Row("users consolidated", night.taken / DAYS, limits.users_a_night * len(limits.nights), "a day"),
-        Row("the longest wait for a night", night.longest / 60, 24, "hours"),
-        Row("how long one night's execution takes", night_minutes, 120, "minutes"),
-        Row("the longest wait for a slot of the readers", slots.longest, SLOT_MINUTES, "minutes"),
-        Row("approvals due", most_due, limits.approvals_a_minute, "a minute"),
-        Row("mails", most_mails / 60, MAILS_A_SECOND, "a second"),
-        Row("commands to the database", most_commands, COMMANDS_A_SECOND, "a second"),
+        Row("turns that stream at once", max(streams), limits.chat_slots, "slots", "`ChatReservedConcurrency`"),
+        Row(
+            "polls and other requests",
+            max(polls),
+            limits.api_slots * REQUESTS_A_SECOND,
+            "a second",
+            "`ApiReservedConcurrency`",
+        ),
+        Row(
+            "conversations to read for memories",
+            talks_a_day,
+            sweep_room * sweeps_a_day,
+            "a day",
+            "`CONVERSATIONS_A_SWEEP`",
+        ),
+        Row(
+            "the longest wait to be read, beside the ten minutes of silence",
+            reading.longest,
+            60,
+            "minutes",
+            "`CONVERSATIONS_A_SWEEP`",
+        ),
+        Row(
+            "users to consolidate",
+            active * load.remembers,
+            limits.users_a_night * len(limits.nights),
+            "a day",
+            "the hours of `ConsolidateSchedule`",
+        ),
+        Row("the longest wait for a night", nights.longest / 60, 24, "hours", "the hours of `ConsolidateSchedule`"),
+        Row(
+            "how long one night's execution takes",
+            night_minutes,
+            between_nights,
+            "minutes",
+            "`MaxConcurrency` of `consolidate`",
+        ),
+        Row(
+            "the longest wait of a nightly job search",
+            searches.longest / 60,
+            SEARCH_HOURS,
+            "hours",
+            "`JOB_SEARCHES_A_SWEEP`",
+        ),
+        Row(
+            "the longest wait for a slot of the readers",
+            slots.longest,
+            SLOT_MINUTES,
+            "minutes",
+            "`ReaderReservedConcurrency`",
+        ),
+        Row("approvals due", max(due), limits.approvals_a_minute, "a minute", "`APPROVALS_A_SWEEP`"),
+        Row("mails", max(due + briefed) / 60, MAILS_A_SECOND, "a second", "SES's quota"),
+        Row("commands to the database", max(commands), cluster.commands, "a second", larger),
+        Row("connections to a member", limits.connections, cluster.connections, "", larger),
+        Row("disk, once as much expires as comes", sum(each.disk for each in kept) / 1e9, cluster.disk, "GB", larger),
+        Row("memory of the vectors' indexes", vectors, cluster.of_vectors, "GB", larger),
     ]
 
 
-def _a_day(limits: Limits, room: float) -> float:
-    return room * MINUTES / limits.minutes_between_sweeps
+def _spread(count: np.ndarray, minutes: int) -> np.ndarray:
+    """Return the work of each minute, where what begins in one takes so many minutes."""
+    return np.convolve(count, np.ones(max(1, minutes)) / max(1, minutes))[: len(count)]
 
 
 @dataclass
-class _Queue:
+class Queue:
     """First come, first served."""
 
     waiting: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])
     longest: int = 0
     """Minutes that somebody waited, or waits."""
-    taken: int = 0
 
-    def add(self, due: int, count: int) -> None:
+    def add(self, due: int, count: float) -> None:
         if count:
-            self.waiting.append((due, count))
+            self.waiting.append((due, int(count)))
 
     def take(self, minute: int, room: float) -> int:
         left = int(room)
@@ -242,30 +440,51 @@ class _Queue:
             if count > left:
                 self.waiting.appendleft((due, count - left))
             left -= min(count, left)
-        taken = int(room) - left
-        self.taken += taken
-        return taken
+        if self.waiting:
+            self.longest = max(self.longest, minute - self.waiting[0][0])
+        return int(room) - left
 
 
-def _poisson(chance: random.Random, mean: float) -> int:
-    """By the normal approximation above 50; below it by counting (Knuth)."""
-    if mean > 50:
-        return max(0, round(chance.gauss(mean, math.sqrt(mean))))
-    limit, count, product = math.exp(-mean), 0, chance.random()
-    while product > limit:
-        count, product = count + 1, product * chance.random()
-    return count
+# --- what is promised -------------------------------------------------------------------------------------------------
+
+PROMISED = {10_000: "M30", 50_000: "M50"}
+"""The cluster with which a stage of prod serves so many users, spread over the zones."""
+SIZES = {**PROMISED, 100_000: "M60"}
 
 
-def table(load: Load, limits: Limits) -> str:
-    rows = simulate(load, limits)
-    lines = ["| at the worst moment | needed | limit | share |", "|---|---|---|---|"]
+MOST_THOUSANDS = 200
+"""Of users, at which something has broken."""
+
+
+class Broken(Exception):
+    """A promised size does not hold."""
+
+
+def table(users: int) -> str:
+    """Return the rows of one of `SIZES`. Raises `Broken` if it is promised and does not hold."""
+    rows = simulate(Load(users), Limits.of(Stage.load("prod")), CLUSTERS[SIZES[users]])
+    if users in PROMISED and (broken := [row.what for row in rows if not row.holds]):
+        raise Broken(f"{users:,} users on an {PROMISED[users]}: {', '.join(broken)}")
+    lines = ["| at the worst moment | needed | limit | share | raised by |", "|---|---|---|---|---|"]
     lines += [
-        f"| {row.what} | {row.needed:,.0f} {row.unit} | {row.limit:,.0f} {row.unit} | {row.needed / row.limit:.0%} |"
+        f"| {row.what} | {row.needed:,.0f} {row.unit} | {row.limit:,.0f} {row.unit} | {row.share:.0%} "
+        f"| {row.raised_by} |"
         for row in rows
     ]
     return "\n".join(lines)
 
 
+def first_to_break(zones: Mapping[int, float], limits: Limits, cluster: Cluster) -> tuple[int, Row]:
+    """Return the number of users, in thousands, at which something breaks as they become more, and what does."""
+
+    def broken(thousands: int) -> list[Row]:
+        rows = simulate(Load(1_000 * thousands, zones), limits, cluster)
+        return [row for row in rows if not row.holds]
+
+    first = bisect_left(range(MOST_THOUSANDS), 1, lo=1, key=lambda thousands: bool(broken(thousands)))
+    return 1_000 * first, max(broken(first), key=lambda row: row.share)
+
+
 if __name__ == "__main__":
-    print(table(Load(), Limits.of(Stage.load("prod"))))
+    for users in SIZES:
+        print(f"{users:,} users, {SIZES[users]}\n{table(users)}\n")

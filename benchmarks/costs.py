@@ -5,12 +5,24 @@ rest are counts of `benchmarks.capacity.Load` and the assumptions below, each wi
 """
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.capacity import Load
+from benchmarks.capacity import (
+    ALL_ZONES,
+    BACKGROUND,
+    CLUSTERS,
+    HOURS,
+    ONE_ZONE,
+    PROMISED,
+    SIZES,
+    Limits,
+    Load,
+    Row,
+    first_to_break,
+    minutes_of,
+)
 from benchmarks.figures import OFF_PEAK_TURNS
 from infra.local.environment import FUNCTION, ROOT, Template
 from infra.machines import read_machine
@@ -26,8 +38,6 @@ TRANSITION = 25 / 1_000_000
 """Of a Standard state machine."""
 LOG_GB, METRIC, ALARM, DASHBOARD, TRACE = 0.50, 0.30, 0.10, 3.0, 5 / 1_000_000
 MAIL, KEY = 0.10 / 1_000, 1.0
-CLUSTERS = {"M10": 57.0, "M30": 389.0}
-"""A month, three members, storage of its size included."""
 
 # A million tokens, off-peak: input, cached input, output. Peak hours cost twice as much.
 FAST, PRO = (0.15, 0.003, 0.60), (0.66, 0.022, 1.98)
@@ -54,9 +64,8 @@ by `benchmarks.readings`; the last one's output is an assumption."""
 NIGHT = (Tokens(FAST, 550, 30, 365),)
 """Comparing what was stored without a comparison: one request, as by day."""
 CARD = (Tokens(PRO, 36_000, 6_000), Tokens(FAST, 24_000, 3_000))
-"""Six sections, written by one model and judged by the other."""
-CARDS = 0.05
-"""Share of conversations in which one is drafted."""
+"""Six sections, written by one model and judged by the other. Résumés for a job and letters are counted like cards."""
+SECTIONS = 6
 INTERVIEW_ANSWER = (Tokens(FAST, 6_000, 300), Tokens(PRO, 8_000, 900))
 """Deciding what comes next, and writing the draft anew."""
 LESSON = (Tokens(PRO, 20_000, 3_500), Tokens(FAST, 12_000, 1_500))
@@ -78,18 +87,23 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
     chat, turns = int(stage.parameter("ChatMemory")) / 1_024, 1_000 * load.turns
     [ten_turns] = [row["ours"] for row in results["rows"]["prompts"] if row["what"] == OFF_PEAK_TURNS]
     polls = 1_000 / load.conversations * load.minutes_open * 2 + turns * load.turn_seconds / 2
-    nights, cards = 1_000 * load.remembers / load.conversations, 1_000 * CARDS
+    nights, cards = 1_000 * load.remembers / load.conversations, 1_000 * load.documents
+    searches = 1_000 / load.conversations * load.searches
     mails = 1_000 / load.conversations * load.asks * load.mailed * 2
-    states = {name: _states(name) for name in ("extract_memories", "consolidate", "generate_card")}
     others = [
         ("interview drafts", 1_000 * load.answers, INTERVIEW_ANSWER, "write_draft", "answers in interviews"),
         ("lessons", 1_000 * load.lessons, LESSON, "write_lesson", "lessons"),
         ("résumés", 1_000 * load.resumes, RESUME, "parse_resume", "résumés"),
-        ("job searches", 1_000 / load.conversations * load.searches, SCOUTING, "scout_jobs", "searches"),
+        ("job searches", searches, SCOUTING, "scout_jobs", "searches"),
         ("briefings", 1_000 / load.conversations * load.briefings, (), "brief", "briefings"),
     ]
-    transitions = sum(count * _states(machine) for _, count, _, machine, _ in others)
-    transitions += 1_000 * states["extract_memories"] + nights * states["consolidate"] + cards * states["generate_card"]
+    of_cards = path_of("generate_card")
+    transitions = sum(count * len(path_of(machine)) for _, count, _, machine, _ in others)
+    transitions += 1_000 * sum(len(path_of("extract_memories", each)) for each in ("read_conversations", "ask_people"))
+    transitions += nights * len(path_of("consolidate", "each_user"))
+    transitions += cards * (len(of_cards) + SECTIONS * len(path_of("generate_card", "draft_sections")))
+    background = 1_000 * sum(each.seconds * getattr(load, each.of) for each in BACKGROUND)
+    background += searches * load.search_seconds + 1_000 * load.extraction_seconds + nights * load.night_seconds
     return [
         Cost(
             "models: turns",
@@ -98,7 +112,7 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
         ),
         Cost("models: memories read", 1_000 * sum(each.usd for each in EXTRACTION), "conversations × extraction"),
         Cost("models: nights", nights * sum(each.usd for each in NIGHT), "users with something new × night"),
-        Cost("models: cards", cards * sum(each.usd for each in CARD), f"{CARDS:.0%} of conversations × card"),
+        Cost("models: cards", cards * sum(each.usd for each in CARD), f"{load.documents:.0%} of conversations × card"),
         *(
             Cost(f"models: {name}", count * sum(each.usd for each in work), f"{count:,.0f} {what} × one")
             for name, count, work, _, what in others
@@ -111,11 +125,14 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
         ),
         Cost(
             "Lambda: the rest",
-            (polls * SECONDS_A_POLL / 2 + 1_000 * load.extraction_seconds + nights * load.night_seconds) * GB_SECOND
-            + polls * MILLION_CALLS / 1_000_000,
-            "(polls × 0.06 s × 0.5 GB + readings and nights × seconds × 1 GB) × price + requests",
+            (polls * SECONDS_A_POLL / 2 + background) * GB_SECOND + polls * MILLION_CALLS / 1_000_000,
+            "(polls × 0.06 s × 0.5 GB + what asks models × seconds × 1 GB) × price + requests",
         ),
-        Cost("Step Functions", transitions * TRANSITION, "states of each workflow × price"),
+        Cost(
+            "Step Functions",
+            transitions * TRANSITION,
+            "states that each passes, with those of each item of a map × price",
+        ),
         Cost(
             "logs and traces",
             (turns * LOG_BYTES_A_TURN + polls * LOG_BYTES_A_POLL) / 1_000_000_000 * LOG_GB + turns * TRACE,
@@ -133,10 +150,13 @@ def per_month(stage: Stage, cluster: str) -> list[Cost]:
     # Of the live release, and of the one before.
     snapshots = 2 * sum(int(template.text(each["MemorySize"])) / 1024 for each in _with_snapshot(template))
     rates = [str(each["ScheduleExpression"]) for each in template.of_type("AWS::Scheduler::Schedule").values()]
-    minutes = [int(found[1]) for rate in rates if (found := re.fullmatch(r"rate\((\d+) minutes?\)", rate))]
-    sweeps = sum(60 * 24 * DAYS / each for each in minutes)
+    minutes = [minutes_of(rate) for rate in rates if rate.startswith("rate(")]
+    sweeps = sum(60 * HOURS * DAYS / each for each in minutes)
+    limits = Limits.of(stage)
+    machines = 60 * HOURS / limits.minutes_between_sweeps * len(path_of("extract_memories"))
+    machines += len(limits.nights) * len(path_of("consolidate"))
     return [
-        Cost(f"Atlas {cluster}", CLUSTERS[cluster], "its list price; shared with the candidate app"),
+        Cost(f"Atlas {cluster}", CLUSTERS[cluster].usd, "its list price; shared with the candidate app"),
         Cost("alarms", len(alarms) * ALARM * 2, f"{len(alarms)} alarms × 2 metrics"),
         Cost("dashboards", len(dashboards) * DASHBOARD, f"{len(dashboards)} × price"),
         Cost("metrics", METRICS * METRIC, f"{METRICS} of ours × price"),
@@ -147,6 +167,11 @@ def per_month(stage: Stage, cluster: str) -> list[Cost]:
             sweeps * (0.5 * 0.5 * GB_SECOND + MILLION_CALLS / 1_000_000),
             "those of each schedule, every " + ", ".join(map(str, sorted(minutes))) + " minutes",
         ),
+        Cost(
+            "executions of schedules",
+            DAYS * machines * TRANSITION,
+            "the states of `extract_memories` and `consolidate` outside of their maps, with nothing to do",
+        ),
     ]
 
 
@@ -154,18 +179,25 @@ def _with_snapshot(template: Template) -> list[Any]:
     return [each for each in template.of_type(FUNCTION).values() if "SnapStart" in each]
 
 
-def _states(machine: str) -> int:
+def path_of(machine: str, inside: str | None = None) -> tuple[str, ...]:
+    """Return the states that the longest execution without an error passes, none of them twice; `inside`: those of each
+    item of this map."""
     definition = read_machine(ROOT / f"statemachines/{machine}.asl.yaml")
-    return len(definition["States"]) + sum(
-        len(state["ItemProcessor"]["States"]) for state in definition["States"].values() if "ItemProcessor" in state
-    )
+    if inside:
+        definition = definition["States"][inside]["ItemProcessor"]
+    return _longest(definition["States"], definition["StartAt"], ())
+
+
+def _longest(states: dict[str, Any], name: str, before: tuple[str, ...]) -> tuple[str, ...]:
+    here, state = (*before, name), states[name]
+    named = [state.get("Next"), state.get("Default"), *(each["Next"] for each in state.get("Choices", ()))]
+    paths = [_longest(states, each, here) for each in named if each and each not in here]
+    return max(paths, key=len, default=here)
 
 
 def tables() -> str:
-    results = json.loads((Path(__file__).parent / "results.json").read_text(encoding="utf-8"))
-    stage, load = Stage.load("prod"), Load()
-    talks = load.users * load.active * load.conversations * DAYS
-    by_talk, by_month = per_thousand(load, stage, results), per_month(stage, "M30")
+    stage, load = Stage.load("prod"), Load(10_000)
+    by_talk, by_month = per_thousand(load, stage, _results()), per_month(stage, "M30")
     thousand, month = sum(each.usd for each in by_talk), sum(each.usd for each in by_month)
     return "\n".join(
         [
@@ -178,10 +210,35 @@ def tables() -> str:
             "|---|---|---|",
             *(f"| {each.what} | {each.usd:.2f} | {each.formula} |" for each in by_month),
             f"| **with nobody in it** | **{month:.2f}** | with the smallest cluster, M10: {_with_m10(stage):.2f} |",
-            f"| **with {load.users:,} users** | **{month + talks / 1_000 * thousand:,.0f}** "
-            f"| {talks:,.0f} conversations × the table above |",
         ]
     )
+
+
+def a_month(users: int, cluster: str) -> float:
+    """Return the USD of a month with so many users."""
+    stage, load = Stage.load("prod"), Load(users)
+    thousand = sum(each.usd for each in per_thousand(load, stage, _results()))
+    return sum(each.usd for each in per_month(stage, cluster)) + load.conversations_a_day * DAYS / 1_000 * thousand
+
+
+def sizes() -> str:
+    """For each size, what breaks first as users become more, and what a month costs."""
+    limits = Limits.of(Stage.load("prod"))
+    lines = ["| users | cluster | spread over the zones | all in one zone | USD a month |", "|---|---|---|---|---|"]
+    for users, cluster in SIZES.items():
+        breaks = (_breaks(users, *first_to_break(zones, limits, CLUSTERS[cluster])) for zones in (ALL_ZONES, ONE_ZONE))
+        promised = "" if users in PROMISED else " (not promised)"
+        lines.append(f"| {users:,}{promised} | {cluster} | {' | '.join(breaks)} | {a_month(users, cluster):,.0f} |")
+    return "\n".join(lines)
+
+
+def _breaks(users: int, at: int, row: Row) -> str:
+    holds = "holds" if users < at else "**breaks**"
+    return f"{holds}; first, at {at:,} users: {row.what} ({row.raised_by})"
+
+
+def _results() -> dict[str, Any]:
+    return json.loads((Path(__file__).parent / "results.json").read_text(encoding="utf-8"))
 
 
 def _with_m10(stage: Stage) -> float:
@@ -189,4 +246,4 @@ def _with_m10(stage: Stage) -> float:
 
 
 if __name__ == "__main__":
-    print(tables())
+    print(f"{sizes()}\n\n{tables()}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 from benchmarks import capacity, costs
-from benchmarks.capacity import Limits, Load
+from benchmarks.capacity import CLUSTERS, PROMISED
 from infra import template_parts
 from infra.diagram import diagram
 from infra.doctor.quotas import UNRESERVED, connections_of, reserved_by, reserved_by_all
@@ -37,8 +37,6 @@ DOCUMENTS = (
         for name in ("approvals", "architecture", "capacity", "data", "runbook", "settings")
     ),
 )
-ACCEPTED_CONNECTIONS = {"M10": 1_500, "M30": 3_000, "M40": 6_000}
-"""Connections that each member of a cluster accepts, by the cluster's size, as of November 2026."""
 LLMS = ROOT / "docs/llms.txt"
 SIGNATURES = ROOT / "tests/unit/approvals/signatures.json"
 """The digests of each action's arguments, the earlier ones with the day on which they were replaced."""
@@ -115,7 +113,11 @@ def events_text() -> Iterator[str]:
 
 
 def load_table() -> Iterator[str]:
-    yield capacity.table(Load(), Limits.of(Stage.load("prod")))
+    yield capacity.table(max(PROMISED))
+
+
+def sizes_table() -> Iterator[str]:
+    yield costs.sizes()
 
 
 def costs_tables() -> Iterator[str]:
@@ -128,7 +130,8 @@ def reserved_table() -> Iterator[str]:
     for name in stage_names():
         stage = Stage.load(name)
         most = connections_of(stage)
-        cluster = next((f"{size} ({most / of:.0%})" for size, of in ACCEPTED_CONNECTIONS.items() if most <= of), "M50")
+        accepting = ((size, each.connections) for size, each in CLUSTERS.items() if most <= each.connections)
+        cluster = next(f"{size} ({most / of:.0%})" for size, of in accepting)
         yield f"| {name} | {reserved_by(stage)} | {most:,} | {cluster} |"
     yield f"| all, with the {UNRESERVED} that AWS keeps | {reserved_by_all() + UNRESERVED} | | |"
 
@@ -175,6 +178,7 @@ PARTS = {
     "receipt": receipt_table,
     "reserved": reserved_table,
     "settings": settings_table,
+    "sizes": sizes_table,
     "variables": variables_table,
     "workflows": workflows_table,
 }

@@ -16,8 +16,8 @@ UNRESERVED = 100
 """Concurrent executions that AWS keeps for functions without a reservation."""
 NEW_ACCOUNT = 10
 """Concurrent executions of a new account, shared by all functions of a stage without reservations."""
-WITHOUT_RESERVATION = 60
-"""Executions at once of functions without a reservation: 30 of the writers of `generate` (25 searches of a sweep, and
+WITHOUT_RESERVATION = 75
+"""Executions at once of functions without a reservation: 45 of the writers of `generate` (40 searches of a sweep, and
 what people wait for), 16 of `extract_memories` (two sweeps of four, at both sides), 6 of `consolidate`, 5 of the clock,
 3 that open files."""
 NEARLY = 0.8

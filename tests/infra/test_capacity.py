@@ -1,21 +1,81 @@
-"""What 50,000 users need is less than what prod allows."""
+"""The sizes that docs/capacity.md promises hold, and what would not hold is found."""
 
 from dataclasses import replace
 
-from benchmarks.capacity import Limits, Load, simulate
+import pytest
+
+from benchmarks import capacity, costs
+from benchmarks.capacity import (
+    ALL_ZONES,
+    CLUSTERS,
+    ONE_ZONE,
+    PROMISED,
+    Broken,
+    Limits,
+    Load,
+    Row,
+    first_to_break,
+    simulate,
+    table,
+)
 from infra.stages import Stage
+from qwestly_agent.stores import messages
 
 LIMITS = Limits.of(Stage.load("prod"))
+LARGEST = CLUSTERS["M60"]
 
 
-def test_fifty_thousand_users_need_less_than_what_prod_allows() -> None:
-    assert [row.what for row in simulate(Load(), LIMITS) if not row.holds] == []
+def broken(load: Load, limits: Limits = LIMITS, cluster: capacity.Cluster = LARGEST) -> dict[str, Row]:
+    return {row.what: row for row in simulate(load, limits, cluster) if not row.holds}
+
+
+@pytest.mark.parametrize(("users", "cluster"), PROMISED.items())
+def test_a_promised_size_holds(users: int, cluster: str) -> None:
+    assert broken(Load(users), cluster=CLUSTERS[cluster]) == {}
+
+
+def test_a_promised_size_that_does_not_hold_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "PROMISED", {50_000: "M30"})
+    monkeypatch.setattr(capacity, "SIZES", {50_000: "M30"})
+    with pytest.raises(Broken, match=r"disk.*memory of the vectors"):
+        table(50_000)
 
 
 def test_work_beyond_a_sweeps_limit_waits_and_is_told() -> None:
-    rows = simulate(Load(), replace(LIMITS, conversations_a_sweep=40, nights=LIMITS.nights[:1]))
-    assert {row.what for row in rows if not row.holds} == {
-        "conversations read for memories",
+    assert broken(Load(), replace(LIMITS, conversations_a_sweep=40, nights=LIMITS.nights[:1])).keys() == {
+        "conversations to read for memories",
         "the longest wait to be read, beside the ten minutes of silence",
+        "users to consolidate",
         "the longest wait for a night",
     }
+
+
+def test_users_who_wait_for_a_night_are_counted_whether_they_are_served_or_not() -> None:
+    row = broken(Load(70_000))["users to consolidate"]
+    assert (row.needed, row.limit) == (8_400, 7_500)
+
+
+def test_searches_that_become_due_in_one_zone_wait_longer_than_an_alarm_allows() -> None:
+    assert broken(Load(30_000)) == {}
+    assert broken(Load(30_000, ONE_ZONE)).keys() == {"the longest wait of a nightly job search"}
+
+
+def test_vectors_of_a_year_fill_the_memory_of_their_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "VECTOR_KEPT_SECONDS", messages.RETENTION_SECONDS)
+    assert broken(Load(50_000), cluster=CLUSTERS["M50"]).keys() == {"memory of the vectors' indexes"}
+
+
+def test_connections_of_two_versions_with_their_monitors_are_counted() -> None:
+    reserved, unreserved = 50 + 15 + 10 + 50, 75
+    assert LIMITS.connections == 2 * (reserved + unreserved) * (5 + 1)
+
+
+def test_what_breaks_first_breaks_there_and_not_before() -> None:
+    at, row = first_to_break(ALL_ZONES, LIMITS, LARGEST)
+    assert broken(Load(at - 1_000)) == {}
+    assert row.what in broken(Load(at))
+
+
+def test_a_state_of_a_map_is_paid_for_each_item_and_one_outside_of_it_once() -> None:
+    assert costs.path_of("consolidate") == ("find_users", "each_user", "sum_up", "all_users", "consolidated")
+    assert costs.path_of("consolidate", "each_user") == ("plan", "replacements", "nothing_to_replace")

@@ -1,18 +1,21 @@
 """Every night: all users with something new have their turn, whatever becomes of one of them."""
 
 import json
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from benchmarks.capacity import Limits, Load, users_an_hour
 from infra.local import model_server
 from infra.local.aws_functions import Handler
 from infra.local.aws_moto import Outcome
 from infra.local.environment import Template
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
+from infra.stages import Stage
 from qwestly_agent import container
 from qwestly_agent.base.errors import Internal, ModelUnavailable, Unavailable
 from qwestly_agent.domain.memory import Memory
@@ -149,6 +152,51 @@ def test_a_night_that_is_started_twice_is_one_run(world: World) -> None:
     assert merged(world, ada) == 1
     assert consolidates(world, run_id="2026-11-22T03:17:00Z").status == "SUCCEEDED"
     assert merged(world, ada) == 2
+
+
+class Hours:
+    """A clock that moves when as many users as are consolidated at once have begun: the one who ends first, ends."""
+
+    def __init__(self, seconds: float, at_once: int, page: int) -> None:
+        self.seconds, self.at_once, self.page = seconds, at_once, page
+        self.now, self.ended = 0.0, 0
+        self._ends: list[float] = []
+        self._changed = threading.Condition()
+
+    def takes_time(self, own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            with self._changed:
+                ends = self.now + self.seconds
+                self._ends.append(ends)
+                self._changed.notify_all()
+                assert self._changed.wait_for(lambda: self._are_all_here and ends == min(self._ends), 20), (
+                    self.ended,
+                    len(self._ends),
+                    self.now,
+                )
+                self._ends.remove(ends)
+                self.now, self.ended = ends, self.ended + 1
+                self._changed.notify_all()
+            return {**event, "begun": 0, "questions": 0}
+
+        return handler
+
+    @property
+    def _are_all_here(self) -> bool:
+        return len(self._ends) >= min(self.at_once, self.page - self.ended % self.page)
+
+
+@pytest.mark.thorough
+def test_three_hundred_users_take_as_long_as_the_table_of_capacity_says(world: World) -> None:
+    [one] = world.database[memories.COLLECTION].find({"user_id": has_told(world, SAME[2])})
+    others = [f"auth0|user{number:03}" for number in range(299)]
+    world.database[memories.COLLECTION].insert_many({**one, "_id": user, "user_id": user} for user in others)
+    load, limits = Load(), Limits.of(Stage.load("prod"))
+    hours = Hours(load.night_seconds, limits.users_at_once, consolidate_writer.USERS_AT_ONCE)
+    with world.instead_of("plan", hours.takes_time, "consolidate"):
+        assert consolidates(world).status == "SUCCEEDED"
+    assert hours.ended == 300
+    assert 300 / (hours.now / 3_600) == pytest.approx(users_an_hour(load, limits), rel=0.1)
 
 
 def test_nobody_who_told_nothing_new_is_looked_at(world: World) -> None:

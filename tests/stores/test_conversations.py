@@ -106,14 +106,14 @@ async def test_a_turn_claims_is_recorded_and_lets_go(person: Person) -> None:
     assert not is_running(await person.document(), person.clock())
 
 
-async def test_a_vector_is_kept_for_half_a_year(person: Person) -> None:
+async def test_a_vector_is_kept_for_120_days(person: Person) -> None:
     async def with_vectors() -> list[str]:
         found = person.conversations.database[MESSAGES].find({"vector": {"$exists": True}}).sort("seq", 1)
         return [each["id"] async for each in found]
 
     await person.finish(await person.begin())
     await person.messages.set_vectors(USER, {"m1": [0.5, -0.25]}, person.clock())
-    person.clock.now += 179 * DAY
+    person.clock.now += 119 * DAY
     await person.finish(await person.go_on())
     await person.messages.set_vectors(USER, {"m2": [0.5, -0.25]}, person.clock())
     assert await with_vectors() == ["m1", "m2"]

@@ -145,13 +145,13 @@ class Settings:
     """Maximum number of conversations that one sweep picks for memory extraction; a sweep runs every five minutes. Four
     are read at once, each within three minutes, so that all are done before another sweep may pick them again."""
     users_a_night: int = 1_500
-    """Maximum number of users whose memories are consolidated in one night; the next night continues with the others.
-    An execution's history has room for 25,000 events, about fifteen per user."""
+    """Maximum number of users whose memories one night consolidates, of five a day; the next continues with the
+    others. An execution's history has room for 25,000 events, about fifteen per user."""
     approvals_a_sweep: int = 500
     """Maximum number of due approvals handled per minute; the next minute continues with the others."""
     briefings_a_sweep: int = 10_000
     """Maximum number of users whose briefing is started per minute; the next minute continues with the others."""
-    job_searches_a_sweep: int = 25
+    job_searches_a_sweep: int = 40
     """Maximum number of nightly job searches that one sweep starts; the next one, five minutes later, continues with
     the others. Limited by the capacity of the model slots: slots x 300 s / (two states of about 30 s)."""
     approval_hours: str = ""

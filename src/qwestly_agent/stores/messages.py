@@ -326,7 +326,7 @@ COLLECTION = MongoCollection(
 `withheld`, `in_trouble`, `vector` (of what was typed), `expires_at`."""
 VECTOR = "vector"
 """Vector of the text that the user typed, in the format of `to_int8`: 1.5 kilobytes that only a search reads."""
-VECTOR_KEPT_SECONDS = 180 * 86_400
+VECTOR_KEPT_SECONDS = 120 * 86_400
 """An older message is found by its words, and by the memories that it gave. Vectors of a year would fill the memory
 that a cluster has for its index (docs/capacity.md)."""
 _SHOWN: Document = {"_id": 0, VECTOR: 0}
