@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run calls tour widget client example reset test test-since test-all test-asl test-arm64 test-model check check-asl check-actions audit format docs lock build built deployable changes deploy deploy-built deploy-changes bench evals evals-first evals-gate doctor smoke help
+.PHONY: run calls tour widget client example reset test test-since test-all test-asl test-arm64 test-model assure check check-asl check-actions audit format docs lock build built deployable changes deploy deploy-built deploy-changes bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -59,6 +59,9 @@ test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm6
 
 test-model: $(VENV)/ready .venv-model/ready ## turns, cards, extractions and the first hour with a small real model that answers nonsense: half an hour
 	@SMALL_MODEL=$(CURDIR)/.venv-model/bin/python $(BIN)/python -m pytest tests/statemachines/test_small_model.py
+
+assure: $(VENV)/ready widget ## attack what SECURITY.md promises, and print one dated page: ten minutes
+	@PYTHONPATH=src:. $(BIN)/python -m tests.assure
 
 check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter, no commit of more than 1,500 new lines; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint, checkov and the calls that are made on what SAM makes of the template
 	@$(BIN)/ruff check .

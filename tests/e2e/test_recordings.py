@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.thorough, pytest.mark.nightly]
 
 SUMMARIES: dict[str, Callable[[dict[str, Any], float], object]] = {
     approvals.COLLECTION: lambda each, _: (each["tool"], each["status"]),
-    briefings.COLLECTION: lambda each, ended: (datetime.fromtimestamp(ended, UTC).date() - _day(each["day"])).days,
+    briefings.BRIEFINGS: lambda each, ended: (datetime.fromtimestamp(ended, UTC).date() - _day(each["day"])).days,
     drafts.COLLECTION: lambda each, _: (each["kind"], each["status"]),
     jobs.APPLICATIONS: lambda each, _: each["status"],
     jobs.JOB_MATCHES: lambda each, _: (json.loads(each["advert"])["title"], each["status"]),
