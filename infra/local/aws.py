@@ -34,6 +34,7 @@ from infra.local.environment import (
     ALIAS,
     FUNCTION,
     KEY,
+    LOG_GROUP,
     MACHINE,
     REGION,
     SCHEDULE,
@@ -111,6 +112,8 @@ class AwsServer:
             aws_moto.create_key(template.name(logical_id))
         for logical_id, alias in template.of_type(ALIAS).items():
             aws_moto.create_alias(template.name(logical_id), template.text(alias["TargetKeyId"]))
+        for logical_id in template.of_type(LOG_GROUP):
+            aws_moto.create_log_group(template.name(logical_id))
         for reference, value in _secrets(template, self.environment).items():
             aws_moto.put_parameter(reference.removeprefix("ssm:"), value)
         for logical_id in template.of_type(MACHINE):

@@ -394,6 +394,10 @@ def create_alias(alias: str, key_id: str) -> None:
     backend.create_alias(key_id, alias)
 
 
+def create_log_group(name: str) -> None:
+    _backend("logs").create_log_group(name, {})
+
+
 def put_parameter(name: str, value: str) -> None:
     backend: SimpleSystemManagerBackend = _backend("ssm")
     backend.put_parameter(name, "", value, "SecureString", "", "alias/aws/ssm", True, [], "text", None, None)

@@ -32,6 +32,7 @@ PSEUDO_PARAMETERS = {
 FUNCTION, MACHINE = "AWS::Serverless::Function", "AWS::Serverless::StateMachine"
 CHAT, API = "ChatFunction", "ApiFunction"
 KEY, ALIAS, SCHEDULE = "AWS::KMS::Key", "AWS::KMS::Alias", "AWS::Scheduler::Schedule"
+LOG_GROUP = "AWS::Logs::LogGroup"
 
 VARIABLES: dict[str, str] = {
     "PORT": "the one address: page, /api and /healthz (8000)",
