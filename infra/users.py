@@ -15,7 +15,6 @@ from qwestly_agent.account import erase, export
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
 
-
 NOT_WRITTEN_DOWN = "ERASURE_LOG is not set: where a backup of the database is restored, nobody erases this user again."
 
 

@@ -11,12 +11,12 @@ from infra.local.aws import AwsServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.clients.aws import MOST_LINES
 from qwestly_agent.domain.approval import sha256_hex
-from tests.functions.approving import TEMPLATE, World
+from tests.functions.approving import ERASURES, TEMPLATE, World
 from tests.functions.talking import add_memory
 from tests.servers import USER, ChatServer, Client, settings_for
 
 GROUP = TEMPLATE.name("ErasureLog")
-KEY = "a-key-of-the-tests-that-is-in-no-database"
+KEY = ERASURES["erasure_key"]
 CONTENT = "Lives in Lisbon with two children."
 
 
@@ -69,6 +69,7 @@ def test_a_forgotten_memorys_tombstone_is_written_down_and_says_nothing(
     assert "Lisbon" not in json.dumps(line)
 
 
+@pytest.mark.thorough
 def test_whoever_is_erased_is_written_down_by_a_hash_that_needs_the_key(
     world: World, somebody: Client, model: ModelServer, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
@@ -97,6 +98,7 @@ def test_what_cannot_be_written_down_is_not_erased(
     assert kept_of(world.database) != before
 
 
+@pytest.mark.thorough
 def test_a_memory_that_is_undone_is_written_down(
     world: World, somebody: Client, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
@@ -107,6 +109,7 @@ def test_a_memory_that_is_undone_is_written_down(
     assert [each["id"] for each in group()] == [memory_id]
 
 
+@pytest.mark.thorough
 def test_more_memories_than_a_request_may_have_are_all_written_down(
     world: World, somebody: Client, group: Callable[[], list[dict[str, Any]]]
 ) -> None:

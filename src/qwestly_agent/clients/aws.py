@@ -208,6 +208,11 @@ class Workflows:
         )
         return answered is not None
 
+    async def waits(self, task_token: str) -> bool:
+        """True if an execution still waits by this token. It is not answered. Raises `Unavailable`."""
+        beats = {"taskToken": task_token}
+        return await self._call("stepfunctions", "send_task_heartbeat", beats, passed=WAITS_NO_MORE) is not None
+
     async def invoke(self, function: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """Invoke a function and return its answer, a JSON object. Raises `Unavailable`, also if the function fails."""
         answered = await self._call("lambda", "invoke", {"FunctionName": function, "Payload": json.dumps(event)})
