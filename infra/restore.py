@@ -2,8 +2,8 @@
 
 `check --since MOMENT` changes nothing. It prints a sentence for each user who was erased since and is back, each
 conversation and memory likewise, each approval that waits although it was carried out or undone, or although no
-execution waits for it any more, and each mail, briefing and event that would be sent again. --apply puts all of it
-right, while everybody's brake is on. Run again, it finds what is left.
+execution waits for it any more, work that nobody moves, and each mail, briefing and event that would be sent again.
+--apply puts all of it right, while everybody's brake is on. Run again, it finds what is left.
 
 Exits with 1 if something was found that was not put right.
 """
@@ -40,6 +40,7 @@ from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import COLLECTION as APPROVALS
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
+from qwestly_agent.stores.drafts import COLLECTION as DRAFTS
 from qwestly_agent.stores.memories import COLLECTION as MEMORIES
 from qwestly_agent.stores.memories import FORGOTTEN
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
@@ -59,6 +60,7 @@ WENT_BACK = (
     "with it. Ask again if you still want it."
 )
 DRAFT_WENT_BACK = "Drafted, then lost in a repair of our data. Ask again to continue"
+DRAFT_STOPPED = "Stopped by a repair of our data. Ask again to continue"
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Check:
             self.carried_out,
             self.undone,
             self.waiting_for_nobody,
+            self.running,
             self.mails,
             self.briefings,
             self.events,
@@ -241,6 +244,29 @@ class Check:
             now, told = self.services.clock(), {"status": "drafted", "label": DRAFT_WENT_BACK}
             with suppress(NotFound):
                 await self.services.drafts.update(approval.user_id, approval.draft_id, now, **told)
+
+    async def running(self) -> Findings:
+        """End work that nobody moves: its execution has ended since, or waits for an approval that is lost. An
+        execution that goes on writes its next status."""
+        for user_id, draft_id in await self._running(DRAFTS, ["running"]):
+            yield Finding(
+                f"Draft {draft_id} of {user_id} stands as running: it is stopped, and may be asked for again.",
+                lambda user_id=user_id, draft_id=draft_id: self.services.drafts.update(
+                    user_id, draft_id, self.services.clock(), status="stopped", label=DRAFT_STOPPED
+                ),
+            )
+        for work in self.services.works:
+            for user_id, work_id in await self._running(work.collection, sorted(work.under_way)):
+                yield Finding(
+                    f"The {work.subject} {work_id} of {user_id} stands as running: it fails, and may be asked for.",
+                    lambda work=work, user_id=user_id, work_id=work_id: work.move(
+                        user_id, work_id, self.services.clock(), "failed", work.try_again
+                    ),
+                )
+
+    async def _running(self, collection: str, statuses: list[str]) -> list[tuple[str, str]]:
+        found = self.database[collection].find({"status": {"$in": statuses}}, {"user_id": 1}).sort("created_at", 1)
+        return [(each["user_id"], each["_id"]) async for each in found if each["user_id"] not in self._erased]
 
     async def _approvals(self, *statuses: str, **query: Any) -> list[Approval]:
         """Return the approvals of users who will not be erased, oldest first."""

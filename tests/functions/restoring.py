@@ -99,6 +99,7 @@ class Person:
         self.world.aws.start(ASKS_FOR_CARDS, given, draft_id)
         query = {"user_id": self.user_id, "draft_id": draft_id, "task_token": {"$ne": None}}
         until(lambda: self.world.database["agent_approvals"].find_one(query))
+        until(lambda: self.world.database["agent_drafts"].find_one({"_id": draft_id, "status": "waiting"}))
 
     def pending(self) -> list[Document]:
         return [each for each in self.client.get("/api/approvals")["items"] if each["status"] == "pending"]

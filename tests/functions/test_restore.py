@@ -16,6 +16,7 @@ from infra.local.model_server import ModelServer
 from qwestly_agent.approvals.sweep import EVENTS_OUT
 from qwestly_agent.domain.approval import MAIL_AFTER_SECONDS
 from qwestly_agent.stores import collections
+from qwestly_agent.stores.learning import Lessons
 from tests.functions.approving import DAY, ERASURES, HOUR, local_aws
 from tests.functions.restoring import BUS, Person, a_person, create_machines, play
 from tests.servers import API_SECRET, USER
@@ -157,6 +158,23 @@ def test_memories_whose_execution_ended_since_are_asked_about_without_it(person:
     kept = world.database["agent_approvals"].find_one({"_id": asked["approval_id"], "user_id": USER})
     assert kept
     assert (kept["status"], kept["task_token"]) == ("pending", None)
+
+
+@pytest.mark.thorough
+def test_work_that_was_running_is_ended_so_that_it_may_be_asked_for_again(person: Person) -> None:
+    database = person.world.database
+    person.wants_a_card()
+    database["agent_drafts"].update_one({}, {"$set": {"status": "running"}})
+    now = person.world.clock()
+    lesson = {"_id": "lesson_1", "user_id": person.user_id, "run_id": "run_1", "status": "writing", "label": "Writing"}
+    required = {"conversation_id": None, "topic": "feedback", "title": "Feedback", "created_at": now, "updated_at": now}
+    database["agent_lessons"].insert_one({**lesson, **required})
+    person.keeps_a_backup()
+    person.goes_back()
+    put_right(person)
+    [draft], [failed] = database["agent_drafts"].find(), database["agent_lessons"].find()
+    assert (draft["status"], draft["label"]) == ("stopped", restore.DRAFT_STOPPED)
+    assert (failed["status"], failed["label"]) == ("failed", Lessons.try_again)
 
 
 # --- erased and forgotten ---------------------------------------------------------------------------------------------
