@@ -1,4 +1,4 @@
-"""AWS on the laptop: Lambda, Step Functions, SES, SSM and KMS on a moto server, set up from template.yaml.
+"""AWS on the laptop: Lambda, Step Functions, SES, SSM, KMS and CloudWatch Logs on a moto server, from template.yaml.
 
 State machines really run, and an invocation calls the real handler in this process. Additional routes: GET
 /_control/outbox, GET /_control/workflows, GET /_control/schedules, and POST /_control/schedules/{name}, which fires a
