@@ -160,6 +160,9 @@ evals-gate: $(VENV)/run ## every dataset against the configured models, and the 
 doctor: $(VENV)/run ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
 	@$(BIN)/qwestly-agent doctor --stage $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
+drill: $(VENV)/ready ## take the database back on this machine, and put it right: 200 random histories, a quarter of an hour (HISTORIES=5)
+	@$(if $(HISTORIES),HISTORIES=$(HISTORIES)) PYTHONPATH=src:. $(BIN)/python -m pytest tests/functions/test_restore.py -k two_hundred
+
 smoke: $(VENV)/run ## walk through a deployed chat as a user who is nobody (STAGE=dev; SPEND=1 has the models answer)
 	@$(BIN)/qwestly-agent smoke --stage $(or $(STAGE),dev) $(if $(SPEND),--spend)
 

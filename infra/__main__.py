@@ -27,6 +27,7 @@ COMMANDS = {
     "answers": ("evals.answers", "judge a sample of the last day's answers, and sum up weeks"),
     "extractions": ("infra.extractions", "conversations that could not be read for what to remember"),
     "rollout": ("infra.rollout", "variants that are tried: show, begin, step, end, pin"),
+    "restore": ("infra.restore", "after the database was restored: what is wrong by that, and put it right"),
     "release": ("infra.release", "take a release back, or forth again; delete old versions"),
     "doctor": ("infra.doctor.command", "tell what is right with a stage and what is not"),
     "smoke": ("infra.smoke.command", "walk through a deployed chat as a user who is nobody"),

@@ -7,13 +7,13 @@ The steps come from the activity feed, which is kept for 90 days. A step whose a
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from pymongo import MongoClient
 from pymongo.database import Database
 
-from infra.stages import WrongUsage, database_settings
+from infra.stages import database_settings, parse_moment
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.stores.activity import COLLECTION as ACTIVITY
 from qwestly_agent.stores.activity import event_of
@@ -44,12 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    try:
-        since = datetime.fromisoformat(arguments.since)
-    except ValueError:
-        raise WrongUsage(f"“{arguments.since}” is no time in ISO 8601") from None
+    since = parse_moment(arguments.since)
     settings = database_settings(environment)
     with MongoClient[dict[str, Any]](settings.mongodb_uri) as mongo:
-        for step in steps(mongo[settings.mongodb_database], since if since.tzinfo else since.replace(tzinfo=UTC)):
+        for step in steps(mongo[settings.mongodb_database], since):
             print(json.dumps(step, ensure_ascii=False))
     return 0

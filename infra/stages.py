@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -68,6 +69,15 @@ class Stage:
 def _as_sam_reads(value: str) -> str:
     """Remove quotes, or cut an unquoted value at its first space, as SAM does."""
     return value[1:-1] if value[:1] == value[-1:] == '"' else value.partition(" ")[0]
+
+
+def parse_moment(text: str) -> datetime:
+    """Parse a time in ISO 8601, in UTC if it names no zone. Raises `WrongUsage`."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise WrongUsage(f"“{text}” is no time in ISO 8601") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def database_settings(environment: Mapping[str, str], *others: str) -> Settings:

@@ -15,6 +15,8 @@ from qwestly_agent.account import erase, export
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
 
+NOT_WRITTEN_DOWN = "ERASURE_LOG is not set: where a backup of the database is restored, nobody erases this user again."
+
 
 class NothingKept(Exception):
     """No data is stored about this user."""
@@ -27,6 +29,8 @@ async def run(what: str, user_id: str, settings: Settings) -> str:
         if not any((await services.user_data.count_documents(user_id)).values()):
             raise NothingKept
         if what == "erase":
+            if not settings.erasure_log:
+                print(NOT_WRITTEN_DOWN, file=sys.stderr)
             return json.dumps(await erase(services, user_id), indent=2)
         return b"".join([piece async for piece in await export(services.user_data, services.clock, user_id)]).decode()
     finally:

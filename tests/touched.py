@@ -18,7 +18,7 @@ TESTS: dict[str, str] = {
         "unit/approvals simulation functions/test_appro functions/test_execute functions/test_undo "
         "functions/test_unasked functions/test_asked_for functions/test_earned functions/test_autonomy "
         "functions/test_forget_card functions/test_hostile_model functions/test_brake functions/test_limits "
-        "functions/test_activity infra/test_example"
+        "functions/test_activity functions/test_restore infra/test_example"
     ),
     "src/qwestly_agent/briefings/": "unit/domain/test_briefing functions/test_brief statemachines/test_brief",
     "src/qwestly_agent/cards/": (
@@ -48,7 +48,8 @@ TESTS: dict[str, str] = {
     "src/qwestly_agent/learning/": ("unit/learning functions/test_le statemachines/test_write_lesson evals/test_edge"),
     "src/qwestly_agent/memory/": (
         "unit/memory functions/test_memor functions/test_forget functions/test_remember "
-        "functions/test_extract functions/test_consolidate functions/test_hostile_memory "
+        "functions/test_extract functions/test_consolidate functions/test_hostile_memory functions/test_erasure_log "
+        "functions/test_restore "
         "statemachines/test_extract statemachines/test_consolidate evals/test_memories"
     ),
     "src/qwestly_agent/resumes/": (
@@ -62,6 +63,7 @@ TESTS: dict[str, str] = {
     "evals/": "evals",
     "examples/": "e2e/test_nextjs e2e/test_typescript infra/test_candidate_api functions/test_designs",
     "infra/local/": ("infra/test_local infra/test_ports infra/test_aws infra/test_model_server infra/test_intents e2e"),
+    "infra/restore.py": "functions/test_restore infra/test_command",
     "infra/": "infra",
     "library/": "infra/test_topics",
     "statemachines/": "statemachines infra/test_example",

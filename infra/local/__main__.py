@@ -167,6 +167,7 @@ def plan(given: Mapping[str, str]) -> Stack:
     stack = Stack({**function, **{name: value for name, value in given.items() if value}})
     environment = stack.environment
     environment.setdefault("QWESTLY_AGENT_SHARED_SECRET", kept_secret("shared"))
+    environment.setdefault("ERASURE_KEY", kept_secret("erasures"))
     environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
     environment.setdefault("MONGODB_CONNECTIONS", "20")  # a process here serves all requests
     environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # several threads of several parts wait for each other

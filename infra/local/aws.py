@@ -1,4 +1,4 @@
-"""AWS on the laptop: Lambda, Step Functions, SES, SSM and KMS on a moto server, set up from template.yaml.
+"""AWS on the laptop: Lambda, Step Functions, SES, SSM, KMS and CloudWatch Logs on a moto server, from template.yaml.
 
 State machines really run, and an invocation calls the real handler in this process. Additional routes: GET
 /_control/outbox, GET /_control/workflows, GET /_control/schedules, and POST /_control/schedules/{name}, which fires a
@@ -34,6 +34,7 @@ from infra.local.environment import (
     ALIAS,
     FUNCTION,
     KEY,
+    LOG_GROUP,
     MACHINE,
     REGION,
     SCHEDULE,
@@ -111,6 +112,8 @@ class AwsServer:
             aws_moto.create_key(template.name(logical_id))
         for logical_id, alias in template.of_type(ALIAS).items():
             aws_moto.create_alias(template.name(logical_id), template.text(alias["TargetKeyId"]))
+        for logical_id in template.of_type(LOG_GROUP):
+            aws_moto.create_log_group(template.name(logical_id))
         for reference, value in _secrets(template, self.environment).items():
             aws_moto.put_parameter(reference.removeprefix("ssm:"), value)
         for logical_id in template.of_type(MACHINE):

@@ -132,9 +132,10 @@ def _hurry(changes: ExitStack) -> None:
 
 
 def _mend_executions(changes: ExitStack) -> None:
-    """Fix two bugs of moto: sending a token while another execution starts raises AttributeError, as that execution has
-    no environment yet; and an execution that is stopped while waiting for a token keeps waiting and then counts as
-    failed."""
+    """Fix three bugs of moto: sending a token while another execution starts raises AttributeError, as that execution
+    has no environment yet; an execution that is stopped while waiting for a token keeps waiting and then counts as
+    failed; and a heartbeat of a task that waits without `HeartbeatSeconds` is refused."""
+    from moto.stepfunctions.parser.asl.eval.callback.callback import CallbackEndpoint
     from moto.stepfunctions.parser.asl.eval.environment import Environment
     from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
     from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser as Parser
@@ -167,6 +168,10 @@ def _mend_executions(changes: ExitStack) -> None:
 
         return sent
 
+    def beats_while_it_waits(self: Any) -> bool:
+        return self.get_outcome() is None
+
+    changes.enter_context(patch.object(CallbackEndpoint, "notify_heartbeat", beats_while_it_waits))
     changes.enter_context(patch.object(Parser, "parse", cache(Parser.parse)))
     changes.enter_context(patch.object(Backend, "start_execution", start_execution))
     changes.enter_context(patch.object(Backend, "stop_execution", stop_execution))
@@ -392,6 +397,10 @@ def create_key(key_id: str) -> None:
 def create_alias(alias: str, key_id: str) -> None:
     backend: KmsBackend = _backend("kms")
     backend.create_alias(key_id, alias)
+
+
+def create_log_group(name: str) -> None:
+    _backend("logs").create_log_group(name, {})
 
 
 def put_parameter(name: str, value: str) -> None:

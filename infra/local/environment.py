@@ -32,6 +32,7 @@ PSEUDO_PARAMETERS = {
 FUNCTION, MACHINE = "AWS::Serverless::Function", "AWS::Serverless::StateMachine"
 CHAT, API = "ChatFunction", "ApiFunction"
 KEY, ALIAS, SCHEDULE = "AWS::KMS::Key", "AWS::KMS::Alias", "AWS::Scheduler::Schedule"
+LOG_GROUP = "AWS::Logs::LogGroup"
 
 VARIABLES: dict[str, str] = {
     "PORT": "the one address: page, /api and /healthz (8000)",
@@ -52,7 +53,7 @@ VARIABLES: dict[str, str] = {
     "ADZUNA_APP_KEY": "its key (a stub)",
     "JSEARCH_API_KEY": "JSearch is asked for jobs (a stub)",
     "SEARCH_API_KEY": "Brave is asked for pages (a stub)",
-    "AWS_ENDPOINT_URL": "Lambda, Step Functions, SES, SSM and KMS, with your own AWS settings (a moto server)",
+    "AWS_ENDPOINT_URL": "Lambda, Step Functions, SES, SSM, KMS and Logs, with your own AWS settings (a moto server)",
     "AGENT_DESIGN": "the design of new conversations (default)",
     "AGENT_DESIGN_PATHS": "folders with designs besides ours, separated by commas (none)",
     "AGENT_DESIGN_SETTINGS": "settings of designs, a JSON object by their names (none)",

@@ -14,6 +14,7 @@ from infra.rights.policies import ACCOUNT, REGION, Call, NotUnderstood
 
 TABLE = Path(__file__).parent / "calls.tsv"
 FUNCTION = "arn:aws:lambda:<region>:<account>:function:{FunctionName}"
+GROUP = "arn:aws:logs:<region>:<account>:log-group:{logGroupName}:any"
 STACK = "arn:aws:cloudformation:<region>:<account>:stack/{StackName}/any"
 RESOURCES: Mapping[str, str] = {
     "cloudformation:DescribeChangeSet": STACK,
@@ -24,6 +25,8 @@ RESOURCES: Mapping[str, str] = {
     "cloudformation:GetTemplate": STACK,
     "cloudwatch:DescribeAlarms": "arn:aws:cloudwatch:<region>:<account>:alarm:any",
     "events:PutEvents": "arn:aws:events:<region>:<account>:event-bus/{EventBusName}",
+    "logs:CreateLogStream": GROUP,
+    "logs:PutLogEvents": GROUP,
     "kms:Decrypt": "arn:aws:kms:<region>:<account>:key/{KeyId}",
     "kms:Encrypt": "arn:aws:kms:<region>:<account>:key/{KeyId}",
     "lambda:DeleteFunction": FUNCTION,

@@ -10,6 +10,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ActRequest, ask, erase_approvals
 from qwestly_agent.approvals.end import expire_pending
 from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
+from qwestly_agent.clients.aws import Erasure
 from qwestly_agent.domain.activity import of_conversation
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
@@ -61,7 +62,8 @@ def _named(document: Document) -> Document:
 async def erase(services: Services, user_id: str, token: str = "") -> dict[str, int]:
     """Stop the user's runs, notify waiting executions, and delete all data. Returns the number of deleted documents by
     collection. `token` is the user's own, by which functions that may not notify have it done. Raises `Unavailable` if
-    that fails; the erasure may then be repeated."""
+    that fails, and before anything if the erasure log cannot be written; the erasure may then be repeated."""
+    await services.erasure_log.write(user_id, Erasure("user"))
     await pause.engage(services.signals, services.sweeps, user_id, services.clock)
     erased = (
         (await ask(services, ActRequest(token=token, act="erase"))).erased
@@ -81,7 +83,7 @@ async def erase(services: Services, user_id: str, token: str = "") -> dict[str, 
 
 async def delete(services: Services, user_id: str, conversation_id: str) -> None:
     """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals, its drafts
-    and its lessons. Raises `NotFound`.
+    and its lessons. Raises `NotFound`, and `Unavailable` if the erasure log cannot be written.
 
     Its event is written first, because the document that could contain it is deleted: if the process dies right
     afterwards, the user repeats the deletion, which is the same event. Then the conversation is deleted: a running turn
@@ -89,6 +91,7 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
     retry completes them.
     """
     if await services.conversations.exists(user_id, conversation_id):
+        await services.erasure_log.write(user_id, Erasure("conversation", conversation_id))
         with suppress(PyMongoError):  # the deletion matters more
             await services.activity.add(of_conversation(user_id, conversation_id, services.clock()))
     try:

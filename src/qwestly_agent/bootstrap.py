@@ -16,7 +16,7 @@ from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import make_logger, measure_refusal
 from qwestly_agent.base.settings import Secrets, Settings
 from qwestly_agent.base.traces import Traces
-from qwestly_agent.clients.aws import AWS, EventBus, Mail, Workflows, look_up_all
+from qwestly_agent.clients.aws import AWS, ErasureLog, EventBus, Mail, Workflows, look_up_all
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.job_boards import make_job_boards
 from qwestly_agent.platform.collection import Document, Store
@@ -141,6 +141,7 @@ def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock
         workflows=Workflows(aws.client, settings.task_token_key, settings.machine_arn_prefix),
         mail=Mail(aws.client, settings.mail_from, settings.mail_configuration_set),
         event_bus=EventBus(aws.client, settings.event_bus, settings.signing_secret, clock),
+        erasure_log=ErasureLog(aws.client, settings.erasure_log, settings.erasure_keys, clock),
     )
 
 

@@ -12,7 +12,7 @@ from qwestly_agent.action import Action
 from qwestly_agent.base.clock import Clock, NewId
 from qwestly_agent.base.settings import Secrets, Settings
 from qwestly_agent.base.traces import Traces
-from qwestly_agent.clients.aws import EventBus, Mail, Workflows
+from qwestly_agent.clients.aws import ErasureLog, EventBus, Mail, Workflows
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.job_boards import JobBoards
 from qwestly_agent.platform.collection import Document
@@ -107,6 +107,7 @@ class Services:
     workflows: Workflows
     mail: Mail
     event_bus: EventBus
+    erasure_log: ErasureLog
 
     @property
     def works(self) -> "list[Work[Any]]":

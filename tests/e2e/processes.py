@@ -36,8 +36,9 @@ ENVIRONMENT = {
 CANDIDATE_API = {
     "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
     "CANDIDATE_API_URL": "http://127.0.0.1:1/api/agent/v1",
+    "ERASURE_LOG": "",
 }
-"""What the chat function needs to start where no write API is there to be called."""
+"""What the chat function needs to start where no write API is there to be called, and no log to be written."""
 
 
 def tool(name: str, why: str) -> str:

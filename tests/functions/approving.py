@@ -42,6 +42,11 @@ APPROVE_URL = "https://approve.test/approve"
 ADDRESS = "tester@example.com"
 SENDER = "Qwestly <agent@qwestly.com>"
 HOUR, DAY = 3600.0, 86_400.0
+ERASURES = {
+    "erasure_log": "/aws/lambda/qwestly-agent-local-erasures",
+    "erasure_key": "a-key-that-is-in-no-database" * 2,
+}
+"""Settings of the erasure log."""
 ONE, TWO = "ap_" + "1" * 32, "ap_" + "2" * 32
 """Approvals."""
 
@@ -254,8 +259,10 @@ def event_of(
 
 
 @contextmanager
-def a_world(aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps_uri: str = "") -> Iterator[World]:
-    """The functions share one container, as one Lambda environment does."""
+def a_world(
+    aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps_uri: str = "", **more: Any
+) -> Iterator[World]:
+    """The functions share one container, as one Lambda environment does. `more` are settings."""
     clock, wire = FakeClock(), Wire()
     aws.outbox.clear()
 
@@ -265,6 +272,7 @@ def a_world(aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps
             "mail_from": SENDER,
             "mail_configuration_set": TEMPLATE.name("MailConfigurationSet"),
             "candidate_api_url": candidate_app.url,
+            **more,
         }
         services = await bootstrap(settings_for(mongodb_uri, "", database_name, **given), clock=clock)
         workflows = replace(services.workflows, aws=wire.client, key_id=TEMPLATE.name("TaskTokenAlias"))
@@ -283,9 +291,11 @@ def a_world(aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps
         # Not those that delete what is old: our clock is not the database's.
         lasting = [index for index in INDEXES["agent_approvals"] if "expireAfterSeconds" not in index.document]
         database["agent_approvals"].create_indexes(lasting)
-        yield World(aws, clock, wire, candidate_app, database)
-        container.services.close()
-        wire.close()
+        try:
+            yield World(aws, clock, wire, candidate_app, database)
+        finally:
+            container.services.close()
+            wire.close()
 
 
 HEADLINE = Proposal(

@@ -18,6 +18,7 @@ from qwestly_agent.base import traces
 from qwestly_agent.base.http import ORIGIN_HEADER
 from qwestly_agent.base.settings import READ_AGAIN_AFTER_SECONDS
 from tests.collector import Collector
+from tests.functions.approving import ERASURES
 from tests.functions.rotating import Stage, people
 from tests.locked_database import LockedDatabase
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, settings_for, until
@@ -37,6 +38,7 @@ SETTINGS = {
     "jsearch-api-key": "jsearch_api_key",
     "search-api-key": "search_api_key",
     "origin-secret": "origin_secret",
+    "erasure-key": "erasure_key",
 }
 """The setting that refers to each parameter, in the functions of the chat."""
 
@@ -66,6 +68,7 @@ def stage(aws: AwsServer, model: ModelServer, mongodb_uri: str, database_name: s
             "jsearch-api-key": KEY,
             "search-api-key": KEY,
             "origin-secret": "origin 1",
+            "erasure-key": ERASURES["erasure_key"],
         }
         for name, value in values.items():
             aws_moto.put_parameter(f"/rotation/{name}", value)
@@ -74,6 +77,7 @@ def stage(aws: AwsServer, model: ModelServer, mongodb_uri: str, database_name: s
             adzuna_app_id=KEY,
             traces_url=collector.url,
             behind_distribution=1,
+            erasure_log=ERASURES["erasure_log"],
             **{setting: f"ssm:/rotation/{name}" for name, setting in SETTINGS.items()},
         )
         model.keys = frozenset({"deepseek 1", "openai 1"})
@@ -134,6 +138,10 @@ ROTATIONS: dict[str, Callable[[Stage], None]] = {
     "jsearch-api-key": lambda stage: rotate_board_key(stage, "jsearch-api-key", "jsearch"),
     "search-api-key": lambda stage: rotate_board_key(stage, "search-api-key", "web"),
     "origin-secret": rotate_origin_secret,
+    # Nobody refuses it: a process goes on with the old one, which is still recognized.
+    "erasure-key": lambda stage: stage.put(
+        "erasure-key", f"another {ERASURES['erasure_key']},{ERASURES['erasure_key']}"
+    ),
 }
 
 

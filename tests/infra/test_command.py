@@ -72,6 +72,8 @@ def test_each_command_tells_what_it_takes(run: Run, name: str) -> None:
         "users export",
         "memories undo --user u",
         "extractions again u",
+        "restore check",
+        "restore check --since yesterday",
         "mongo ingest",
         "smoke",
         "smoke https://chat.example --stage dev",

@@ -40,6 +40,7 @@ from qwestly_agent.jobs import model
 from qwestly_agent.llm import embeddings, moderation
 from qwestly_agent.llm.client import PROVIDER_ADDRESSES
 from qwestly_agent.llm.models import DEFAULT_MODELS
+from qwestly_agent.stores import collections
 from qwestly_agent.workflow import Workflow
 from qwestly_agent.workflow_state import UserState
 from qwestly_agent.workflows import ACTIONS, WORKFLOWS
@@ -50,7 +51,9 @@ README, CONTRIBUTING, SECURITY = (ROOT / f"{name}.md" for name in ("README", "CO
 INTEGRATE, GLOSSARY = (ROOT / "docs" / f"{name}.md" for name in ("integrate", "glossary"))
 APPROVALS, ARCHITECTURE, ABOUT_TOOLS = (ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "tools"))
 
-RUNBOOK, NEVER_RUN, DATA = (ROOT / "docs" / f"{name}.md" for name in ("runbook", "never-run", "data"))
+RUNBOOK, NEVER_RUN, RESTORE, DATA = (
+    ROOT / "docs" / f"{name}.md" for name in ("runbook", "never-run", "restore", "data")
+)
 
 IN_WORDS = re.compile(r"`([a-z_]+)`")
 NAMES = re.compile(r"`([\w.]+/?)`")
@@ -291,7 +294,7 @@ OF_THE_CLI = {"--query", "--output", "--max-items"}
 
 def commands() -> list[str]:
     """The commands of the operators' documents: each line of a block, and the targets of make in between."""
-    text = "".join(each.read_text(encoding="utf-8") for each in (RUNBOOK, NEVER_RUN))
+    text = "".join(each.read_text(encoding="utf-8") for each in (RUNBOOK, RESTORE, NEVER_RUN))
     blocks = "".join(re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)).replace("\\\n", " ")
     return [*blocks.splitlines(), *re.findall(r"`(make [^`]+)`", text)]
 
@@ -365,6 +368,11 @@ def test_the_page_of_what_never_ran_names_its_proofs() -> None:
     proofs = {proof for proof, _ in rows(NEVER_RUN, "proof")}
     told = {row[1] for table in tables(NEVER_RUN, "never seen") for row in table}
     assert told == proofs
+
+
+def test_the_page_on_restores_names_each_collection() -> None:
+    named = [name for row in rows(RESTORE, "collection") for name in re.findall(r"`([^`]+)`", row[0])]
+    assert sorted(named) == sorted(collections())
 
 
 def test_each_log_group_that_is_named_is_there_and_each_of_a_function_is_named() -> None:

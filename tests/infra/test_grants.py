@@ -30,6 +30,7 @@ from infra.mongo.roles import AGENT, OTHER_ROLES
 from infra.rights.calls import asked
 from infra.rights.policies import Call
 from qwestly_agent import container
+from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes, look_up
@@ -39,6 +40,7 @@ from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Verb
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.jobs.search import JobService
 from qwestly_agent.llm.embeddings import DIMENSIONS
+from qwestly_agent.memory.actions import forget_proposal
 from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.workflow import Workflow
@@ -71,7 +73,7 @@ ACTIONS = {
     "delete": "remove",
 }
 """What MongoDB checks a command by; an upsert inserts besides."""
-BY_TURNS = ("/end", "/now")
+BY_TURNS = ("/end", "/now", "/api/me")
 """Routes that are asked of the chat and of the API."""
 HALF_OF_THE_TIME_SECONDS = 84 * 3_600.0
 """After which somebody is reminded of a card."""
@@ -173,6 +175,24 @@ class Person:
         before = CALLER.set("ApproveClockFunction")
         self.world.run(put)
         CALLER.reset(before)
+
+    def wants_something_forgotten(self) -> dict[str, Any]:
+        """As it is proposed in a turn."""
+        user_id = self.client.user_id
+        context = ProposalContext(user_id=user_id, run_id=uuid.uuid4().hex, level="L2")
+
+        async def propose(services: Services) -> None:
+            memory_id = await add_memory(services, user_id, self.world.clock())
+            proposal = forget_proposal(user_id, await services.memories.get_many(user_id, [memory_id]))
+            await create_approval(services, f"ap_{uuid.uuid4().hex}", proposal, context, "queue")
+
+        self.world.run(propose)
+        return self.is_asked()
+
+    def leaves(self) -> None:
+        """By a process that erases for the first time: the chat and the API share one here."""
+        self.world.chat.services.erasure_log._stream = ""
+        self.client.request("DELETE", "/api/me").raise_for_status()
 
     def says_something_sensitive(self) -> dict[str, Any]:
         said = self.client.say(SENSITIVE)
@@ -358,6 +378,11 @@ def everything_happens(world: Everything) -> None:
             asks_for_changes(person, person.wants_a_headline())
             person.decides_in_the_chat(person.is_asked())
         world.all_executions_end()
+    for decides in (Person.decides_in_the_chat, Person.decides_and_the_sweep_tells):
+        person = world.somebody()
+        with person.client:
+            decides(person, person.wants_something_forgotten())
+            person.leaves()
     person = world.somebody()
     with person.client:
         person.decides_in_the_conversation(person.wants_a_headline())
@@ -395,6 +420,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         "DEEPSEEK_API_KEY": "sk-deepseek",
         "TRACES_HEADERS": "X-From=tests",
         "ORIGIN_SECRET": "of-the-distribution",
+        "ERASURE_KEY": "a-key-of-the-tests-that-is-in-no-database",
         "OPENAI_API_KEY": "sk-openai",
         **dict.fromkeys(("ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"), KEY),
         "MAIL_CONFIGURATION_SET": TEMPLATE.name("MailConfigurationSet"),

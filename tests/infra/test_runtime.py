@@ -35,6 +35,7 @@ from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.services import ModelServices, Services
+from tests.functions.approving import ERASURES
 from tests.functions.talking import Talk
 from tests.infra.conftest import Layer
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until, wait_for_port
@@ -217,6 +218,7 @@ def cloud(mongodb_uri: str, _model_server: ModelServer, runtime: tuple[list[str 
     secrets = {
         "MONGODB_URI": mongodb_uri,
         "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+        "ERASURE_KEY": ERASURES["erasure_key"],
         "DEEPSEEK_API_KEY": "none",
         "OPENAI_API_KEY": "none",
     }

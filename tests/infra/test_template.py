@@ -81,6 +81,8 @@ def environment(function: dict[str, Any]) -> dict[str, Any]:
     return {**variables, "MONGODB_URI": by_secret}
 
 
+OLDEST_BACKUP_DAYS = 366
+"""A monthly snapshot of Atlas's own schedule, which infra/atlas.yaml leaves as it is."""
 TRACING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 OF_MAIL = {"APPROVE_URL", "APP_URL", "BRAND_COLOR", "BRAND_LOGO", "BRAND_NAME", "MAIL_CONFIGURATION_SET", "MAIL_FROM"}
 OF_SWEEPS = {
@@ -219,8 +221,8 @@ def test_a_canary_lasts_longer_than_the_alarm_that_takes_it_back_looks_at() -> N
 
 
 def test_irreplaceable_resources_outlive_their_stack() -> None:
-    """The key that opens task tokens, the logs of decisions, what could not be delivered."""
-    for name in ("TaskTokenKey", "ApproveLogs", "ChatLogs", "DeadLetters"):
+    """The key that opens task tokens, the logs of decisions and erasures, what could not be delivered."""
+    for name in ("TaskTokenKey", "ApproveLogs", "ChatLogs", "ErasureLog", "DeadLetters"):
         kept = TEMPLATE["Resources"][name]
         assert (kept["DeletionPolicy"], kept["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain"), name
     assert int(Stage.load("prod").parameter("LogRetentionDays")) >= 365, "as long as approvals are kept"
@@ -399,7 +401,16 @@ def test_a_role_that_a_service_of_aws_takes_over_is_for_this_account_alone() -> 
 def test_each_function_logs_to_a_group_that_expires(function: dict[str, Any]) -> None:
     groups = resources("AWS::Logs::LogGroup")
     assert function["LoggingConfig"]["LogGroup"]["Ref"] in groups
-    assert all(group["RetentionInDays"] == {"Ref": "LogRetentionDays"} for group in groups.values())
+    others = {**groups, "ErasureLog": {"RetentionInDays": {"Ref": "LogRetentionDays"}}}
+    assert all(group["RetentionInDays"] == {"Ref": "LogRetentionDays"} for group in others.values())
+
+
+def test_erasures_are_kept_for_longer_than_the_oldest_backup_and_read_by_no_role_of_the_stage() -> None:
+    assert resources("AWS::Logs::LogGroup")["ErasureLog"]["RetentionInDays"] > OLDEST_BACKUP_DAYS
+    writing = {name for name, function in FUNCTIONS.items() if "ERASURE_LOG" in environment(function)}
+    assert writing == {"ChatFunction", "ApiFunction", "ActFunction", "ApproveClockFunction"}
+    granted = {action for each in statements() for action in as_list(each["Action"]) if action.startswith("logs:")}
+    assert not [each for each in granted - FOLLOWING if "Get" in each or "Filter" in each or "Query" in each]
 
 
 def test_each_function_says_how_long_it_may_run(function: dict[str, Any]) -> None:
@@ -532,8 +543,8 @@ def test_the_pages_can_open_a_task_token_and_send_no_mail_and_who_asks_can_open_
 
 
 def test_each_machine_that_waits_for_a_token_may_be_sent_it() -> None:
-    [statement] = resources("AWS::IAM::ManagedPolicy")["MayWakeExecutions"]["PolicyDocument"]["Statement"]
-    assert statement["Action"] == "states:SendTaskSuccess"
+    [statement, opening] = resources("AWS::IAM::ManagedPolicy")["MayWakeExecutions"]["PolicyDocument"]["Statement"]
+    assert (statement["Action"], opening["Action"]) == ("states:SendTaskSuccess", "kms:Decrypt")
     granted = [each["Fn::Sub"] for each in statement["Resource"]]
     machine = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:"
     sources = {each["Name"]["Fn::Sub"]: ROOT / source_of(each["DefinitionUri"]) for each in resources(MACHINE).values()}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from infra.local.environment import ROOT
+from infra.users import NOT_WRITTEN_DOWN
 from tests.servers import API_SECRET, ChatServer, Client
 
 pytestmark = pytest.mark.thorough
@@ -43,7 +44,9 @@ def test_all_data_of_one_user_are_exported_and_erased(run: Run, chat: ChatServer
         exported = json.loads(run("export", client.user_id).stdout)
         assert exported["complete"]
         assert "Hello, I am leaving" in json.dumps(exported)
-        erased = json.loads(run("erase", client.user_id).stdout)
+        answer = run("erase", client.user_id)
+        assert answer.stderr == f"{NOT_WRITTEN_DOWN}\n"
+        erased = json.loads(answer.stdout)
         assert erased["agent_messages"] == 2
         assert client.get("/api/conversations")["items"] == []
         assert len(another.get("/api/conversations")["items"]) == 1

@@ -343,6 +343,42 @@ async def look_up_outcome(services: Services, approval: Approval) -> Approval:
     return after if after.task_token else await finish(services, after)
 
 
+# --- after a restore --------------------------------------------------------------------------------------------------
+
+
+RESTORED = "before the database went back"
+MOST_UNDOS = 3
+"""Attempts to undo the same approval whose outcomes are queried."""
+
+
+async def adopt(services: Services, approval: Approval, outcome: Outcome, undone_by: str | None) -> Approval:
+    """Record the outcome of an effect that a restored database does not know of, and that `undone_by` undid. Nobody
+    knows who decided it, and it cannot be undone. Raises `Unavailable`."""
+    now = services.clock()
+
+    def begin(record: Approval) -> Approval | None:
+        if record.status == "pending":
+            record = record.decided("approve", now, by="nobody", where=RESTORED)
+        return sealed(services, record.begun(now, "", record.version)) if record.status == "approved" else None
+
+    begun, ours = await services.approvals.change(approval, begin)
+    if not ours:
+        return begun
+    ended = await _conclude(services, begun, outcome)
+    if undone_by and ended.status == "done":
+        ended, _ = await services.approvals.change(ended, lambda record: record.undone(undone_by))
+    return await finish(services, ended)
+
+
+async def find_unknown_undo(services: Services, approval: Approval) -> str | None:
+    """Return the id of an undo of the approval that the candidate app carried out; None if there is none."""
+    for number in range(1, MOST_UNDOS + 1):
+        undo_id = undo_id_of(approval.id, number)
+        if isinstance(await services.candidate_app.outcome_of(approval.user_id, undo_id, undo_id), Done):
+            return undo_id
+    return None
+
+
 # --- undo -------------------------------------------------------------------------------------------------------------
 # Undo an approval's effect within a day: by a separate record, with the same checks, once.
 #
@@ -360,7 +396,7 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
     """
     done = await services.approvals.get(user_id, approval_id)
     number = 1
-    while earlier := await _find(services.approvals, user_id, _id_of(done, number)):
+    while earlier := await _find(services.approvals, user_id, undo_id_of(done.id, number)):
         if earlier.status not in ("failed", "changed"):  # else nothing was done, and it can be tried again
             return await execute(services, user_id, earlier.id)
         number += 1
@@ -384,14 +420,15 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
         undoes=done.id,
     )
     undone = await create_approval(
-        services, _id_of(done, number), Proposal(action, json.loads(done.inverse), check=check), context, "run"
+        services, undo_id_of(done.id, number), Proposal(action, json.loads(done.inverse), check=check), context, "run"
     )
     await note_decision(services, undone)
     return await execute(services, user_id, undone.id)
 
 
-def _id_of(done: Approval, number: int) -> str:
-    return f"ap_{sha256_hex(done.id, 'undo', str(number))[:32]}"
+def undo_id_of(approval_id: str, number: int) -> str:
+    """Return the id of the record of an attempt to undo the approval, from 1."""
+    return f"ap_{sha256_hex(approval_id, 'undo', str(number))[:32]}"
 
 
 async def _find(approvals: Approvals, user_id: str, approval_id: str) -> Approval | None:

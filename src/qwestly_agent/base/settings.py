@@ -73,6 +73,11 @@ class Settings:
     """SES's configuration set of our mails, which reports those that come back; empty for none."""
     task_token_key: str = ""
     """The KMS key, or its alias, that encrypts task tokens."""
+    erasure_log: str = ""
+    """CloudWatch log group that keeps what was erased and forgotten, for after a restore of the database; empty for
+    none."""
+    erasure_key: str = field(default="", repr=False)
+    """Hashes ids in that log. Several keys are separated by commas: the first hashes, and all recognize."""
     act_function: str = ""
     """Name and alias of the function that decides and carries out approvals for those that may not; empty to do so in
     this process."""
@@ -218,6 +223,11 @@ class Settings:
         return tuple(secret.strip() for secret in self.qwestly_candidate_api_secret.split(",") if secret.strip())
 
     @property
+    def erasure_keys(self) -> tuple[str, ...]:
+        """The keys of the erasure log, the one that hashes first."""
+        return tuple(key.strip() for key in self.erasure_key.split(","))
+
+    @property
     def has_job_boards(self) -> bool:
         """True if the stage asks a job board, whether or not this process holds its key."""
         return not {"adzuna", "jsearch"}.isdisjoint(self.job_boards.split(","))
@@ -249,6 +259,8 @@ class Settings:
                 f"QWESTLY_CANDIDATE_API_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, and none of those "
                 "that sign users in."
             )
+        if resolved.erasure_log and any(len(key.encode()) < MINIMUM_SECRET_BYTES for key in resolved.erasure_keys):
+            raise InvalidSettings(f"ERASURE_KEY must be at least {MINIMUM_SECRET_BYTES} bytes long.")
         for name, secrets in (
             ("QWESTLY_AGENT_SHARED_SECRET", given or ()),
             ("QWESTLY_CANDIDATE_API_SECRET", own or ()),
@@ -348,6 +360,8 @@ def unused_keys(settings: Mapping[str, Any]) -> tuple[str, ...]:
         unused.append("qwestly_agent_shared_secret")
     if str(settings.get("behind_distribution", 0)) != "1":
         unused.append("origin_secret")
+    if not settings.get("erasure_log"):
+        unused.append("erasure_key")
     return (*unused, *(() if settings.get("traces_url") else ("traces_headers",)))
 
 

@@ -2,15 +2,18 @@
 
 import asyncio
 import base64
+import hashlib
+import hmac
 import json
 import random
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.message import EmailMessage
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
+from uuid import uuid4
 
 import jwt
 from botocore.exceptions import BotoCoreError, ClientError
@@ -205,6 +208,11 @@ class Workflows:
         )
         return answered is not None
 
+    async def waits(self, task_token: str) -> bool:
+        """True if an execution still waits by this token. It is not answered. Raises `Unavailable`."""
+        beats = {"taskToken": task_token}
+        return await self._call("stepfunctions", "send_task_heartbeat", beats, passed=WAITS_NO_MORE) is not None
+
     async def invoke(self, function: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """Invoke a function and return its answer, a JSON object. Raises `Unavailable`, also if the function fails."""
         answered = await self._call("lambda", "invoke", {"FunctionName": function, "Payload": json.dumps(event)})
@@ -364,3 +372,74 @@ class EventBus:
         token = jwt.encode({**claims, "exp": now + LIFE_SECONDS, "event": told}, self.secret, algorithm="HS256")
         detail = json.dumps({**told, "token": token}, ensure_ascii=False)
         return {"Source": SOURCE, "DetailType": event.type, "Detail": detail, "EventBusName": self.name}
+
+
+# --- erasure log ------------------------------------------------------------------------------------------------------
+# Keep what users erased outside of the database, so that `qwestly-agent restore check` erases it again after a backup
+# of the database was restored.
+
+
+MOST_LINES = 50
+"""Maximum lines of a request, which may have 1 MiB; a tombstone has at most 10 KiB."""
+
+
+@dataclass(frozen=True)
+class Erasure:
+    what: Literal["user", "conversation", "memory"]
+    id: str = ""
+    """The conversation's or the memory's id."""
+    tombstone: Mapping[str, Any] = field(default_factory=dict)
+    """The memory's hashes and signature, without text."""
+
+
+@dataclass
+class ErasureLog:
+    """A log group with a line of JSON for each erasure: `what`, `at` (in seconds since the epoch), `user`, and of a
+    conversation or memory `id`. Ids of users and conversations are hashed (HMAC-SHA256)."""
+
+    aws: Callable[[str], Any]
+    """Returns the client of a service."""
+    group: str
+    """Empty to write nothing."""
+    keys: Sequence[str] = field(repr=False)
+    """The first hashes; lines by the others are still recognized."""
+    clock: Clock
+    _stream: str = field(default="", init=False)
+    """Of this process alone, as Lambda's own; empty before the first line."""
+
+    async def write(self, user_id: str, *erasures: Erasure) -> None:
+        """Write the lines before the erasures are begun. Raises `Unavailable`: then nothing may be erased."""
+        if not (self.group and erasures):
+            return
+        now, at = int(time.time() * 1000), self.clock()
+        events = [{"timestamp": now, "message": json.dumps(self._line(user_id, each, at))} for each in erasures]
+        try:
+            for begin in range(0, len(events), MOST_LINES):
+                await asyncio.to_thread(self._put, events[begin : begin + MOST_LINES])
+        except (ClientError, BotoCoreError) as error:
+            raise Unavailable from error
+
+    def hashes(self, *ids: str) -> list[str]:
+        """Return the hash of these ids, the outermost first, by each key."""
+        return [hmac.digest(key.encode(), "\0".join(ids).encode(), hashlib.sha256).hex() for key in self.keys]
+
+    def _line(self, user_id: str, erasure: Erasure, at: float) -> dict[str, Any]:
+        line: dict[str, Any] = {"what": erasure.what, "at": at, "user": self.hashes(user_id)[0]}
+        if erasure.what == "conversation":
+            line["id"] = self.hashes(user_id, erasure.id)[0]
+        if erasure.what == "memory":
+            line |= {"id": erasure.id, "tombstone": dict(erasure.tombstone)}
+        return line
+
+    def _put(self, events: list[dict[str, Any]]) -> None:
+        logs, stream = self.aws("logs"), self._stream or uuid4().hex
+        try:
+            if not self._stream:
+                logs.create_log_stream(logGroupName=self.group, logStreamName=stream)
+            answer = logs.put_log_events(logGroupName=self.group, logStreamName=stream, logEvents=events)
+        except (ClientError, BotoCoreError):
+            self._stream = ""
+            raise
+        self._stream = stream
+        if answer.get("rejectedLogEventsInfo"):
+            raise Unavailable

@@ -11,7 +11,7 @@ from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.find import vectors_or_none
-from qwestly_agent.memory.forget import end_empty
+from qwestly_agent.memory.forget import end_empty, log_forgetting
 from qwestly_agent.memory.notes import hash_of, is_credential, is_sensitive
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.conversations import Conversations
@@ -181,7 +181,8 @@ async def correct(services: ModelServices, user_id: str, memory_id: str, content
 
 async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Memory]:
     """Undo that a memory was stored or corrected, within a day. Memories that it had replaced become active again and
-    are returned. A tombstone prevents extracting the same words again. Raises `NotFound` and `Invalid`."""
+    are returned. A tombstone prevents extracting the same words again. Raises `NotFound`, `Invalid` and
+    `Unavailable`."""
     try:
         memory = await services.memories.get(user_id, memory_id)
     except NotFound:  # also when retrying an undo that did not finish
@@ -190,6 +191,7 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
     if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
         raise Invalid(_NO_UNDO)
     await pause.check(services.signals, user_id)
+    await log_forgetting(services, user_id, [memory_id])
     replaced = await services.memories.list_replaced_by(user_id, [memory_id])
     # Restore first: if the process dies in between, both are active and the undo can be repeated.
     restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]

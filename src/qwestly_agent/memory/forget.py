@@ -9,6 +9,7 @@ from qwestly_agent.approvals.end import MOST_WAITING, end_forgotten, expire, fin
 from qwestly_agent.base.clock import format_day
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.cards.forget import MOST_INTERVIEWS, forget_in_drafts, words_of_topics
+from qwestly_agent.clients.aws import Erasure
 from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, PRIVATE, SENT, Approval
 from qwestly_agent.domain.interview import Aspect, Interview, Said, Topic
@@ -256,6 +257,13 @@ async def forget_exactly(services: Services, user_id: str, memory_ids: Collectio
     return Forgotten(tuple(done.ids), tuple(dict.fromkeys((*done.published, *published))))
 
 
+async def log_forgetting(services: Services, user_id: str, memory_ids: Collection[str]) -> None:
+    """Write the tombstones into the erasure log, before the memories are hidden. Raises `Unavailable`."""
+    tombstones = await services.tombstones.prepare(user_id, memory_ids)
+    lines = [Erasure("memory", memory_id, tombstone) for memory_id, tombstone in tombstones.items()]
+    await services.erasure_log.write(user_id, *lines)
+
+
 @dataclass(frozen=True)
 class _Done:
     ids: list[str] = field(default_factory=list)
@@ -267,6 +275,7 @@ class _Done:
 async def _forget(
     services: Services, user_id: str, memory_ids: Collection[str], event: ActivityEvent | None = None
 ) -> _Done:
+    await log_forgetting(services, user_id, memory_ids)
     replaced = await services.tombstones.begin(user_id, memory_ids, services.clock(), event)
     going = await services.tombstones.list_pending(user_id)
     if not going:

@@ -147,6 +147,23 @@ class Tombstones(Store):
         await self.begin(user_id, memory_ids, now)
         await self.end(user_id, memory_ids, now)
 
+    async def prepare(self, user_id: str, memory_ids: Collection[str]) -> dict[str, Document]:
+        """Return by id the tombstones that `begin` would make of these memories: hashes, and ids of messages."""
+        query = {"_id": {"$in": list(memory_ids)}, "user_id": user_id, "status": {"$in": list(READABLE)}}
+        found = self.database[COLLECTION].find(query)
+        return {each["_id"]: {**_remains(user_id, each), "seen": _message_ids(each)} async for each in found}
+
+    async def put_back(self, user_id: str, memory_id: str, tombstone: Document, now: float) -> bool:
+        """Insert the tombstone of a memory that a restored database lacks, as one that is being forgotten. Returns
+        False if the memory exists."""
+        hidden = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now, "content": ""}
+        document = {"_id": memory_id, "user_id": user_id, **hidden, **tombstone}
+        try:
+            await self.database[COLLECTION].insert_one(document)
+        except DuplicateKeyError:
+            return False
+        return True
+
     async def begin(
         self, user_id: str, memory_ids: Collection[str], now: float, event: ActivityEvent | None = None
     ) -> dict[str, str]:
@@ -158,14 +175,8 @@ class Tombstones(Store):
             found = await self.database[COLLECTION].find_one(readable)
             if found is None:
                 continue
-            vector = to_floats(found["content_embedding"]) if found.get("content_embedding") else ()
-            tombstone = {
-                "hashes": sorted(hashes_of(user_id, found.get("content", ""), found.get("quote", ""))),
-                "signature": signature_of(vector).hex(),
-                "dimensions": len(vector),
-                "stems": sorted(stem_hashes(user_id, found.get("content", ""), found.get("quote", ""))),
-            }
-            changes = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now, **tombstone}
+            hidden = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now}
+            changes = {**hidden, **_remains(user_id, found)}
             change = with_events({"$set": changes, "$unset": {"content_embedding": ""}}, *([event] if event else ()))
             before = await self.database[COLLECTION].find_one_and_update(readable, change, {"superseded_by": 1})
             if before and event:
@@ -200,6 +211,23 @@ class Tombstones(Store):
         await self.database[COLLECTION].delete_many(query)
 
 
+def _remains(user_id: str, document: Document) -> Document:
+    """Return what a tombstone keeps of a memory's text and vector."""
+    vector = to_floats(document["content_embedding"]) if document.get("content_embedding") else ()
+    texts = (document.get("content", ""), document.get("quote", ""))
+    return {
+        "hashes": sorted(hashes_of(user_id, *texts)),
+        "signature": signature_of(vector).hex(),
+        "dimensions": len(vector),
+        "stems": sorted(stem_hashes(user_id, *texts)),
+    }
+
+
+def _message_ids(document: Document) -> list[str]:
+    """Return the ids of all messages that stated a memory."""
+    return list(dict.fromkeys((*document.get("source", {}).get("message_ids", ()), *document.get("seen", ()))))
+
+
 def _tombstone(document: Document) -> Tombstone:
     return Tombstone(
         id=document["_id"],
@@ -213,9 +241,8 @@ def _tombstone(document: Document) -> Tombstone:
 
 
 def _pending_erasure(document: Document) -> PendingErasure:
-    said = (*document.get("source", {}).get("message_ids", ()), *document.get("seen", ()))
     texts = {name: document.get(name, "") for name in ("content", "quote", "question", "hash")}
-    return PendingErasure(id=document["_id"], message_ids=tuple(dict.fromkeys(said)), **texts)
+    return PendingErasure(id=document["_id"], message_ids=tuple(_message_ids(document)), **texts)
 
 
 # --- memories ---------------------------------------------------------------------------------------------------------
