@@ -21,10 +21,12 @@ TESTS: dict[str, str] = {
         "statemachines/test_starting stores/test_user_data"
     ),
     "src/qwestly_agent/approvals/": (
-        "unit/approvals simulation attacks functions/test_appro functions/test_execute functions/test_undo "
-        "functions/test_unasked functions/test_asked_for functions/test_earned functions/test_autonomy "
-        "functions/test_forget_card functions/test_hostile_model functions/test_brake functions/test_limits "
-        "functions/test_activity infra/test_example"
+        "unit/approvals unit/test_earned simulation attacks functions/test_act functions/test_appro "
+        "functions/test_asked_for functions/test_autonomy functions/test_brake functions/test_closed_work "
+        "functions/test_contact_details functions/test_earned functions/test_execute functions/test_forget_card "
+        "functions/test_hostile_model functions/test_limits functions/test_mails functions/test_plain_orders "
+        "functions/test_returned_mail functions/test_typed functions/test_unasked functions/test_undo "
+        "infra/test_example"
     ),
     "src/qwestly_agent/briefings/": "unit/domain/test_briefing functions/test_brief statemachines/test_brief",
     "src/qwestly_agent/cards/": (

@@ -45,18 +45,18 @@ class Package:
     modules: tuple[str, ...]
     """Globs."""
     samples: int
-    tested_as: str
-    """A path whose tests, by `tests/touched.py`, are those of all of these modules."""
+    tested_as: tuple[str, ...]
+    """Paths whose tests, by `tests/touched.py`, are those of all of these modules."""
     most_survivors: float = 1.0
 
 
 PACKAGES: Mapping[str, Package] = {
-    "approvals": Package(("approvals/*.py",), 60, "approvals/", 0.25),
-    "domain/approval": Package(("domain/approval.py",), 30, "approvals/", 0.25),
-    "memory/forget": Package(("memory/forget.py",), 15, "memory/"),
-    "chat/turn_approvals": Package(("chat/turn_approvals.py",), 15, "chat/"),
-    "account": Package(("account.py",), 12, "account.py"),
-    "rollout": Package(("rollout/*.py", "domain/rollout.py"), 18, "rollout/"),
+    "approvals": Package(("approvals/*.py",), 60, ("approvals/",), 0.25),
+    "domain/approval": Package(("domain/approval.py",), 30, ("approvals/", "memory/"), 0.25),
+    "memory/forget": Package(("memory/forget.py",), 15, ("memory/",)),
+    "chat/turn_approvals": Package(("chat/turn_approvals.py",), 15, ("chat/",)),
+    "account": Package(("account.py",), 12, ("account.py",)),
+    "rollout": Package(("rollout/*.py", "domain/rollout.py"), 18, ("rollout/",)),
 }
 
 STAGES: Mapping[str, tuple[str, str]] = {
@@ -145,7 +145,7 @@ def drawn(package: Package, seed: str) -> Iterator[Iterator[dict[str, str]]]:
 
 def commands_of(package: Package) -> dict[str, list[str]]:
     """Return the arguments of pytest, by stage."""
-    patterns = {each.partition("::")[0] for each in tests_for([f"{SOURCE}/{package.tested_as}"])}
+    patterns = {each.partition("::")[0] for each in tests_for(f"{SOURCE}/{each}" for each in package.tested_as)}
     files = sorted({str(each.relative_to(ROOT)) for pattern in patterns for each in ROOT.glob(pattern)})
     files = [each for each in files if Path(each).name.startswith("test_") or (ROOT / each).is_dir()]
     of_units = [each for each in files if each.startswith("tests/unit")]
