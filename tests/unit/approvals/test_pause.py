@@ -1,7 +1,9 @@
 """What the stored signals say of the brake, and how often they are read."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +17,8 @@ from qwestly_agent.approvals.pause import (
     Receipt,
     polling_interval,
 )
-from qwestly_agent.stores.user_settings import Signal
+from qwestly_agent.stores.runs import RunningWork, Sweeps
+from qwestly_agent.stores.user_settings import Signal, Signals
 
 OFF, ON = Signal(), Signal(brake_since=10.0)
 
@@ -89,3 +92,55 @@ def test_work_is_looked_after_often_at_first_and_without_end() -> None:
 )
 def test_a_receipt_is_complete_once_nothing_is_open(runs: dict[str, Any], is_complete: bool) -> None:
     assert Receipt(**runs).is_complete is is_complete
+
+
+@dataclass
+class Kept:
+    """The stored signals and work of one user."""
+
+    own: Signal = ON
+    work: RunningWork = field(default_factory=RunningWork)
+    stopped: frozenset[str] = frozenset()
+    briefing: str | None = None
+
+    async def read(self, _: str) -> tuple[Signal, Signal]:
+        return self.own, OFF
+
+    async def save_receipt(self, _: str, since: float, receipt: Mapping[str, Any]) -> None:
+        self.own = replace(self.own, receipt=receipt, receipt_since=since)
+
+    async def running_work(self, *_: Any) -> RunningWork:
+        return self.work
+
+    async def stopped_work(self, *_: Any) -> set[str]:
+        return set(self.stopped)
+
+    async def planned_briefing(self, _: str) -> str | None:
+        return self.briefing
+
+    async def receipt(self) -> Receipt | None:
+        signals, sweeps = cast(Signals, self), cast(Sweeps, self)
+        return (await pause.status(signals, sweeps, "u", lambda: 11.0)).receipt
+
+
+def work_of(running: str = "", executing: str = "", unknown: str = "") -> RunningWork:
+    return RunningWork(*(frozenset(each) for each in (running, executing, unknown)))
+
+
+@pytest.mark.anyio
+async def test_a_receipt_follows_each_run_to_its_end() -> None:
+    kept = Kept(work=work_of("ab", "e", "u"), briefing="briefing-1")
+    assert await kept.receipt() == Receipt(running=("a", "b"), unknown=("e", "u"), waiting=("briefing-1",))
+    kept.work, kept.stopped, kept.briefing = work_of("b", "", "u"), frozenset("a"), None
+    assert await kept.receipt() == Receipt(stopped=("a",), finished=("e",), running=("b",), unknown=("u",))
+    kept.work = work_of()
+    assert await kept.receipt() == Receipt(stopped=("a",), finished=("b", "e", "u"))
+
+
+@pytest.mark.anyio
+async def test_after_its_release_a_receipt_takes_in_nothing_that_it_never_saw() -> None:
+    kept = Kept(work=work_of("a", "", "u"))
+    await kept.receipt()
+    kept.own = replace(kept.own, brake_since=None, released_at=11.0)
+    kept.work, kept.stopped = work_of("c", "d", "u"), frozenset("ax")
+    assert await kept.receipt() == Receipt(stopped=("a",), unknown=("u",))
