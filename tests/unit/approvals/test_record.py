@@ -2,11 +2,13 @@
 what is earned by it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from pydantic import ValidationError
 
+from qwestly_agent.approvals.execute import is_due
 from qwestly_agent.domain.approval import (
     KEEPS_MEMORIES,
     LADDER,
@@ -32,6 +34,7 @@ from qwestly_agent.domain.approval import (
     lower,
     sha256_hex,
 )
+from qwestly_agent.services import Services
 from tests.unit.approvals.test_moves import record_of
 
 DAY = 86_400.0
@@ -312,3 +315,25 @@ def test_what_is_earned_stands_until_a_no_since_its_offer(
     grant: Grant, records: Sequence[Approval], stands: bool
 ) -> None:
     assert is_standing(grant, records, "s") is stands
+
+
+# --- outcomes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "now", "due"),
+    [
+        ("accepted", 5.9, False),
+        ("accepted", 6.0, True),
+        ("unknown", 6.0, True),
+        ("pending", 60.0, False),
+        ("approved", 900.0, False),
+        ("executing", 900.0, False),
+        ("done", 900.0, False),
+    ],
+)
+def test_only_the_outcome_of_what_was_sent_is_asked_for_and_only_when_it_is_due(
+    status: Status, now: float, due: bool
+) -> None:
+    services = cast(Services, SimpleNamespace(clock=lambda: now))
+    assert is_due(services, record_of(status, begun_at=4.0, updated_at=4.0)) is due
