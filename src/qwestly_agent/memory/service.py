@@ -43,7 +43,7 @@ from qwestly_agent.memory.judges import (
     make_note_judge,
     user_messages_in,
 )
-from qwestly_agent.memory.notes import DropReason, Note, is_plain_order
+from qwestly_agent.memory.notes import DropReason, Note, is_plain_order, is_plain_refusal
 from qwestly_agent.model_calls import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.user_text import holds_others_words
@@ -126,9 +126,12 @@ class MemoryService:
 
         return await self._once(note, known, ask=ask)
 
-    async def leave_out(self, quotes: Sequence[str]) -> LeftOut:
+    async def leave_out(self, quotes: Sequence[str], *, ask: bool = False) -> LeftOut:
         """Leave the messages with these quotes, and this turn's, out of what is remembered; undo what a tool stored of
-        them. Raises `Invalid` with a sentence for the model if a quote is not found."""
+        them. `ask` as in `remember`: beside others' text only a plain request counts, since it may be their wish.
+        Raises `Invalid` with a sentence for the model, also if a quote is not found."""
+        if (ask or holds_others_words(self.text)) and not is_plain_refusal(self.text):
+            raise Invalid(_AFTER_OTHERS)
         now, said = self.services.clock(), await self._said()
         found = {self.message_id}
         for quote in quotes:

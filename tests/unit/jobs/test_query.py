@@ -42,12 +42,13 @@ def test_words_of_the_newest_message_of_titles_and_of_places_leave(query: str, h
         "ward nurse care assistant team lead Leeds York Bath Hull",
         "nurse with epilepsy",
         "nurseEpilepsyLeeds",
+        "nurse epile psy",
         "nurse written warning",
         "nurse thirty one thousand four hundred",
     ],
 )
 @pytest.mark.parametrize("has_untrusted_content", [False, True])
-def test_contact_details_long_numbers_long_queries_and_private_words_stay(
+def test_contact_details_long_numbers_long_queries_and_private_words_and_their_pieces_stay(
     query: str, has_untrusted_content: bool
 ) -> None:
     assert rule(has_untrusted_content=has_untrusted_content).problem(query)

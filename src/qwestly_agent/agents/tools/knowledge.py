@@ -102,7 +102,7 @@ async def do_not_remember(ctx: RunContext[AgentDeps], quotes: Quotes) -> dict[st
     Args:
         quotes: For each message of theirs that is meant, words of it, letter for letter.
     """
-    left_out = await ctx.deps.feature(MemoryService).leave_out(quotes)
+    left_out = await ctx.deps.feature(MemoryService).leave_out(quotes, ask=ctx.deps.turn.calls.has_untrusted_content)
     note = "Nothing of these messages will be remembered. They stay in this conversation until the user deletes it."
     if not left_out.remembered:
         return {"left_out": left_out.messages, "note": note}
