@@ -144,10 +144,12 @@ def hand_over_tool(to: Literal["learning", "chat"], when: str) -> Tool[AgentDeps
     async def hand_over(ctx: RunContext[AgentDeps], words: str) -> dict[str, str]:
         if not 0 < len(words) <= MOST_HANDED_OVER:
             raise ToolFailed("Give their wish in a sentence.")
+        # A click says them for the user: a model's own words could be an order.
+        require_typed(words, ctx.deps.turn.user_messages)
         await ctx.emit(DesignEvent(kind="handover", values={"role": to, "words": words}))
         return {"offered": words, "note": "Say in one sentence that the button below your answer goes on with it."}
 
-    hand_over.__doc__ = f"If they want {when}: show a button to the {to} agent."
+    hand_over.__doc__ = f"If they want {when}: show a button with their words to the {to} agent."
     return tool(hand_over, effect="read", label="Looking who can help…")
 
 
