@@ -70,8 +70,8 @@ class Aws:
         operation = _closure(call).get("operation", where)
         kind = {"invoke": INVOKE, "Mail.send": MAIL}.get(operation, WORKFLOWS)
         is_read = operation in ("encrypt", "decrypt")
-        result: Any = await self.scheduler.call(operation, call, kind, writes=not is_read)
-        return await result() if callable(result) else result
+        result = await self.scheduler.call(operation, call, kind, writes=not is_read)
+        return await result.body() if isinstance(result, _Invoked) else result
 
     # --- operations, given what boto3 is given ---
 
@@ -116,7 +116,14 @@ class Aws:
             answered = await self.invoke_act(json.loads(given["Payload"]))
             return {"Payload": BytesIO(json.dumps(answered).encode())}
 
-        return answer
+        return _Invoked(answer)
+
+
+@dataclass(frozen=True)
+class _Invoked:
+    """A function that runs, and what it will have answered."""
+
+    body: Callable[[], Awaitable[dict[str, Any]]]
 
 
 def new_task_token(number: int) -> str:
