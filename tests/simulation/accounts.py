@@ -16,8 +16,9 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.user_data import user_collections
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.database import Document
+from tests.simulation.settings import CHAT_SETTINGS
 from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Story, were, written
-from tests.simulation.world import BEGINS, CHAT_SETTINGS, PEOPLE, Person, Version
+from tests.simulation.world import BEGINS, PEOPLE, Person, Version
 
 LEVELS: tuple[Level, ...] = ("L0", "L0", "L1", "L3")
 DAY, MINUTE = 86_400.0, 61.0

@@ -20,6 +20,7 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import pipeline_id_of
 from qwestly_agent.workflows import ACTIONS
 from tests.simulation.database import Document
+from tests.simulation.settings import CHAT_SETTINGS
 from tests.simulation.story import (
     CHAT_SECONDS,
     REQUEST_SECONDS,
@@ -30,7 +31,7 @@ from tests.simulation.story import (
     were,
     written,
 )
-from tests.simulation.world import BEGINS, CHAT_SETTINGS, FIRST_VALUES, Effect, Person, Version
+from tests.simulation.world import BEGINS, FIRST_VALUES, Effect, Person, Version
 
 VERBS: tuple[Verb, ...] = ("approve", "approve", "approve", "edit", "revise", "reject")
 

@@ -47,6 +47,7 @@ from tests.simulation.scheduler import (
     Process,
     Scheduler,
 )
+from tests.simulation.settings import CHAT_SETTINGS, MOST_UNASKED, SECRET, SETTINGS, SHARED_SECRET, TIGHT
 
 T = TypeVar("T")
 
@@ -68,9 +69,7 @@ ADA, BEN = PEOPLE = (Person("Ada"), Person("Ben"))
 CONVERSATIONS = ("morning", "evening")
 """Both have one of each id."""
 BEGINS = 1_800_000_000.0
-SHARED_SECRET = "a-shared-secret-of-the-tests-with-32-bytes-or-more"
 TOKEN_SECONDS, ACT_SECONDS = 600.0, 30.0
-SECRET = "the-secret-which-signs-towards-the-candidate-app"
 APP_SKEWS = (0.0, 0.0, 2.0, -2.0, 20.0, -20.0)
 """The contract has it allow for 30 seconds."""
 FIRST_VALUES = {"headline": "Nurse", "location": "Porto", "roles": ["Nurse"]}
@@ -432,31 +431,3 @@ def _at_once(work: Coroutine[Any, Any, T]) -> None:
     except StopIteration:
         return
     raise AssertionError("the candidate app waits")
-
-
-SETTINGS = Settings(
-    mongodb_uri="mongodb://127.0.0.1:9",
-    mongodb_database="simulated",
-    qwestly_agent_shared_secret=SHARED_SECRET,
-    model_base_url="http://127.0.0.1:9/v1",
-    embeddings_base_url="http://127.0.0.1:9/v1",
-    qwestly_candidate_api_secret=SECRET,
-    candidate_api_url=f"https://app.example{API_PATH}",
-    task_token_key="alias/task-tokens",
-    approve_url="https://approve.example/approve",
-    mail_from="agent@example.org",
-)
-"""Of the functions that may decide and carry out."""
-CHAT_SETTINGS = Settings(
-    mongodb_uri="mongodb://127.0.0.1:9",
-    mongodb_database="simulated",
-    qwestly_agent_shared_secret=SHARED_SECRET,
-    act_function="approve-act:live",
-    model_base_url="http://127.0.0.1:9/v1",
-    embeddings_base_url="http://127.0.0.1:9/v1",
-    candidate_api_url=f"https://app.example{API_PATH}",
-)
-"""Of the chat, which has neither the secret of the write API nor the key of task tokens."""
-TIGHT: dict[str, Any] = {"messages_a_minute": 2, "running_turns": 1, "day_ceiling_usd": 0.02}
-MOST_UNASKED = 2
-"""The limits of some schedules, which can be reached in them."""
