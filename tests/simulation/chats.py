@@ -306,7 +306,7 @@ class ChatStory(Story):
     def _deleted(self) -> Iterator[str]:
         for (user_id, where), (at, ended) in self.deleted.items():
             begun_anew = self.world.table(conversations.COLLECTION).get(f"{user_id}:{where}", {}).get("created_at")
-            if begun_anew and begun_anew.timestamp() > BEGINS + at - SKEW:
+            if user_id in self.stage.leaving or (begun_anew and begun_anew.timestamp() > BEGINS + at - SKEW):
                 continue
             for key, document in self.world.table(messages.COLLECTION).items():
                 is_here = (document["user_id"], document["conversation_id"]) == (user_id, where)
