@@ -125,10 +125,10 @@ class AccountStory(Story):
             for offer in [each for each in self._offers() if each.user_id == person.id and accepts]:
                 self.approvals.decide_on(offer, "approve", "queue", offer)
             await asyncio.sleep(MINUTE)
-            chosen = (None, None, ChosenLevel(level="L1"), ChosenLevel(ceiling="L1"), ChosenLevel(takes_back=TOOL))
+            chosen = (None, ChosenLevel(level="L1"), ChosenLevel(ceiling="L1"), ChosenLevel(takes_back=TOOL))
             if ends < len(chosen) and chosen[ends]:
                 self._choose(person.id, f"end what {person.name} granted", chosen[ends])  # type: ignore[arg-type]
-            elif ends == len(chosen) and (record := await self._asked(person, where)):
+            elif ends >= len(chosen) and (record := await self._asked(person, where)):
                 self.approvals.decide_on(record, "reject", "queue", record, opened=True)
             await asyncio.sleep(MINUTE)
             await self._asked(person, where)

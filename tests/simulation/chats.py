@@ -143,8 +143,11 @@ class ChatStory(Story):
         tabs = [each for each in self.tabs.values() if each.shown and each.person.id not in self.stage.leaving]
         if not tabs:
             return False
-        asking = [each for each in tabs if self._asked_about(each)]
-        self.say(self.choices.one(asking * 3 or tabs), self.choices.one(TYPED))
+        tab = self.choices.one([each for each in tabs if self._asked_about(each)] or tabs)
+        if self.choices.number(3) == 1:  # in the other tab, which may have shown something else last, or nothing
+            others = [each for each in self.tabs.values() if (each.person, each.where) == (tab.person, tab.where)]
+            tab = next((each for each in others if each is not tab), Tab(tab.person, tab.where))
+        self.say(tab, self.choices.one(TYPED))
         return None
 
     def post_decision(self) -> bool | None:
@@ -271,7 +274,8 @@ class ChatStory(Story):
                 and not (0 <= other.ended < begun)
                 and not other.name.startswith(("sweep", "act for turn"))
             ]
-            if not others and any(at < ended and document["status"] == "pending" for at, document in versions[-1:]):
+            then = [document["status"] for at, document in versions if at <= ended]
+            if not others and then[-1:] == ["pending"]:
                 yield f"{each.asked_about[:9]} was answered with {said}, and still waits"
 
     def _limits(self) -> Iterator[str]:
@@ -305,14 +309,22 @@ class ChatStory(Story):
 
     def _deleted(self) -> Iterator[str]:
         for (user_id, where), (at, ended) in self.deleted.items():
-            begun_anew = self.world.table(conversations.COLLECTION).get(f"{user_id}:{where}", {}).get("created_at")
-            if user_id in self.stage.leaving or (begun_anew and begun_anew.timestamp() > BEGINS + at - SKEW):
+            here = f"{user_id}:{where}"
+            begun_anew = self.world.table(conversations.COLLECTION).get(here, {}).get("created_at")
+            is_anew = bool(begun_anew and begun_anew.timestamp() > BEGINS + at - SKEW)
+            gone = [
+                version.at
+                for collection, version in self.world.removed_by
+                if collection == conversations.COLLECTION and (version.document or {}).get("_id") == here
+            ]
+            if user_id in self.stage.leaving:
                 continue
             for key, document in self.world.table(messages.COLLECTION).items():
                 is_here = (document["user_id"], document["conversation_id"]) == (user_id, where)
                 version = self.world.written_by[messages.COLLECTION, key]
                 process = version.process
-                if is_here and process and process.begun < at and not (process.faults or process.is_dead):
+                is_sure = process and process.begun < at and not (process.faults or process.is_dead)
+                if is_here and is_sure and not is_anew:
                     yield f"{key} is left of a conversation that was deleted"
             for key, versions in self.world.records.items():
                 history = written(versions)
@@ -320,11 +332,12 @@ class ChatStory(Story):
                 is_here = (first["user_id"], first["conversation_id"]) == (user_id, where)
                 is_sure = asking and asking.begun < at and not (asking.faults or asking.is_dead)
                 then = [document for when, document in history if when <= ended + REQUEST_SECONDS]
-                if is_here and is_sure and then and then[-1]["status"] == "pending":
+                is_of_it = not is_anew or any(history[0][0] < each < ended for each in gone)
+                if is_here and is_sure and is_of_it and then and then[-1]["status"] == "pending":
                     yield f"{key[:9]} still waits, and its conversation was deleted"
             for record in self.world.approvals:
                 is_here = (record.user_id, record.conversation_id) == (user_id, where)
-                if is_here and record.created_at < BEGINS + at - SKEW:
+                if is_here and not is_anew and record.created_at < BEGINS + at - SKEW:
                     yield f"{record.id[:9]} still names a conversation that was deleted"
 
 

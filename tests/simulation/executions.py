@@ -130,7 +130,7 @@ class ExecutionStory(Story):
                 self.world.aws.waiting.pop(token, None)
                 return {}
             finally:
-                execution.is_waiting = False
+                execution.is_waiting = self.world.scheduler.is_over  # else it goes on
 
     async def _until_done(
         self,

@@ -370,7 +370,9 @@ class MemoryStory(Story):
                 yield f"“{fact.text}” was corrected, and still holds"
         for fact in self.facts:
             versions = [
-                each.text for each in self.facts if each.replaces is fact and (each.person.id, each.text) in active
+                each.text
+                for each in self.facts
+                if each.replaces is fact and (each.person.id, each.text) in active and all(map(_is_whole, each.said))
             ]
             again = any(each.undone or len(each.said) > 1 for each in (fact, *self.facts) if each.replaces is fact)
             if len(versions) > 1 and not again:
@@ -381,3 +383,8 @@ class MemoryStory(Story):
             for (_, before), (_, after) in pairwise(written(versions)):
                 if before["status"] == "forgotten" and after["status"] != "forgotten":
                     yield f"{key[:9]} was forgotten, and is {after['status']}"
+
+
+def _is_whole(process: Process[Any]) -> bool:
+    """True if nothing of it went wrong, so that it did all of its work or none."""
+    return process.ended >= 0 and not (process.faults or process.error)
