@@ -226,7 +226,8 @@ class ApprovalStory(Story):
             yield f"says {record.status} ({record.outcome}), and it was done{' later' * (effects[0].at > ended)}"
         if record.status == "expired" and not record.outcome and record.kind != "memory":
             expired = next(at for at, each in versions if each["status"] == "expired")
-            if BEGINS + expired < record.expires_at - SKEW:
+            is_early = BEGINS + expired < record.expires_at - SKEW
+            if is_early and record.user_id not in self.stage.leaving:
                 yield "expired before its time"
         is_started = record.redraft_id is None or pipeline_id_of(record.redraft_id) in self.world.aws.started
         if not (is_started or self._was_given_up(record, versions)):
