@@ -330,7 +330,7 @@ class ChatStory(Story):
                 history = written(versions)
                 asking, first = versions[0].process, history[0][1]
                 is_here = (first["user_id"], first["conversation_id"]) == (user_id, where)
-                is_sure = asking and asking.begun < at and not (asking.faults or asking.is_dead)
+                is_sure = asking and at - MINUTE < asking.begun < at and not (asking.faults or asking.is_dead)
                 then = [document for when, document in history if when <= ended + REQUEST_SECONDS]
                 is_of_it = not is_anew or any(history[0][0] < each < ended for each in gone)
                 if is_here and is_sure and is_of_it and then and then[-1]["status"] == "pending":
