@@ -34,7 +34,7 @@ TESTS: dict[str, str] = {
         "statemachines/test_generate_card statemachines/test_redraft statemachines/test_tailored"
     ),
     "src/qwestly_agent/chat/": (
-        "unit/chat attacks functions/test_chat functions/test_conversation functions/test_end_of "
+        "unit/chat simulation attacks functions/test_chat functions/test_conversation functions/test_end_of "
         "functions/test_faults functions/test_limits functions/test_lost_connections "
         "functions/test_load_thread functions/test_prompt_prefix functions/test_replacing functions/test_resume_stream "
         "functions/test_round_trips functions/test_slow_reader functions/test_sources functions/test_two_urls "
@@ -55,7 +55,7 @@ TESTS: dict[str, str] = {
     ),
     "src/qwestly_agent/learning/": ("unit/learning functions/test_le statemachines/test_write_lesson evals/test_edge"),
     "src/qwestly_agent/memory/": (
-        "unit/memory attacks functions/test_memor functions/test_forget functions/test_remember "
+        "unit/memory simulation attacks functions/test_memor functions/test_forget functions/test_remember "
         "functions/test_extract functions/test_consolidate functions/test_hostile_memory functions/test_erasure_log "
         "functions/test_restore "
         "statemachines/test_extract statemachines/test_consolidate evals/test_memories"

@@ -1,4 +1,4 @@
-"""Play schedules of approvals: one by its seed or code, or many until one breaks a rule.
+"""Play schedules: one by its seed or code, or many until one breaks a rule.
 
 python -m tests.simulation 4711
 python -m tests.simulation x0103
@@ -9,7 +9,7 @@ import argparse
 import sys
 import time
 
-from tests.simulation.approvals import play
+from tests.simulation.schedule import play
 from tests.simulation.scheduler import Choices
 from tests.simulation.search import search
 

@@ -12,7 +12,9 @@ from typing import Any, Protocol, TypeVar
 import bson
 from bson.codec_options import CodecOptions
 from pymongo import ReturnDocument, UpdateOne
-from pymongo.errors import DuplicateKeyError
+from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure
+
+from qwestly_agent.stores import collections
 
 Document = dict[str, Any]
 T = TypeVar("T")
@@ -35,6 +37,17 @@ class Result:
     inserted_id: Any = None
 
 
+def _unique_indexes() -> Iterator[tuple[str, list[tuple[list[str], Callable[[Document], bool]]]]]:
+    for each in collections():
+        declared = [index.document for index in each.indexes if index.document.get("unique")]
+        if declared:
+            yield each, [([*index["key"]], _is_in(index.get("partialFilterExpression", {}))) for index in declared]
+
+
+def _is_in(only: Mapping[str, Any]) -> Callable[[Document], bool]:
+    return lambda document: matches(document, only)
+
+
 @dataclass
 class Tables:
     """All documents, by collection and id."""
@@ -43,14 +56,17 @@ class Tables:
     """The server's, for `$currentDate`."""
     noted: Callable[[str, Document], None] = lambda collection, document: None
     """Called with each document that was written, which it must not change."""
+    removed: Callable[[str, Document], None] = lambda collection, document: None
+    """Called with each document that was deleted."""
     documents: dict[str, dict[Any, Document]] = field(default_factory=dict[str, dict[Any, Document]])
 
     def find(
         self, name: str, where: Mapping[str, Any], keys: Sequence[tuple[str, int]] = (), limit: int = 0
     ) -> list[Document]:
-        found = [each for each in self.documents.get(name, {}).values() if matches(each, where)]
-        for key, direction in reversed(keys):
-            found.sort(key=lambda each: _order(_at(each, key)), reverse=direction < 0)
+        table = self.documents.get(name, {})
+        if isinstance(key := where.get("_id"), str):  # as most queries are
+            table = {key: table[key]} if key in table else {}
+        found = _sorted([each for each in table.values() if matches(each, where)], keys)
         return found[:limit] if limit else found
 
     def put(self, name: str, document: Mapping[str, Any], *, is_new: bool = False) -> Any:
@@ -59,6 +75,14 @@ class Tables:
         table = self.documents.setdefault(name, {})
         if is_new and key in table:
             raise DuplicateKeyError(f"{name} has {key} already.")
+        for fields, is_indexed in UNIQUE.get(name, ()):
+            mine = [_at(kept, each) for each in fields]
+            if is_indexed(kept) and any(
+                is_indexed(each) and [_at(each, field) for field in fields] == mine
+                for other, each in table.items()
+                if other != key
+            ):
+                raise DuplicateKeyError(f"{name} has {fields} already.")
         table[key] = kept
         self.noted(name, kept)
         return key
@@ -88,6 +112,7 @@ class Tables:
         gone = self.find(name, where)[: None if many else 1]
         for each in gone:
             del self.documents[name][each["_id"]]
+            self.removed(name, each)
         return len(gone)
 
     def _updated(self, before: Document, update: Mapping[str, Any], *, is_new: bool) -> Document:
@@ -104,6 +129,14 @@ class Tables:
                         _unset(after, path)
                     case "$inc":
                         _set(after, path, (_at(after, path) or 0) + value)
+                    case "$max":
+                        before_now = _at(after, path)
+                        _set(after, path, value if before_now is None else max(before_now, value))
+                    case "$pull":
+                        _set(after, path, [each for each in _at(after, path) or () if each != value])
+                    case "$addToSet":
+                        items = _at(after, path) or []
+                        _set(after, path, items if value in items else [*items, value])
                     case "$currentDate":
                         _set(after, path, datetime.fromtimestamp(self.clock(), UTC))
                     case "$push":
@@ -137,11 +170,54 @@ class Collection:
         found = await self.find(where, fields).limit(1).to_list()
         return found[0] if found else None
 
+    async def aggregate(self, stages: Sequence[Mapping[str, Any]]) -> "Aggregation":
+        """As the stores' searches use it: without a server that has search indexes."""
+
+        def effect() -> list[Document]:
+            found = self.tables.find(self.name, {})
+            for stage in stages:
+                [(operator, given)] = stage.items()
+                match operator:
+                    case "$match":
+                        found = [each for each in found if matches(each, given)]
+                    case "$sort":
+                        found = _sorted(found, [*given.items()])
+                    case "$limit":
+                        found = found[:given]
+                    case "$project":
+                        found = [_projected(each, given) for each in found]
+                    case "$unset":
+                        found = [_projected(each, {given: 0}) for each in found]
+                    case _:
+                        raise OperationFailure(f"{operator} is not known here")
+            return [_copy(each) for each in found]
+
+        return Aggregation(await self.call(f"aggregate {self.name}", effect, writes=False))
+
     async def count_documents(self, where: Mapping[str, Any]) -> int:
         return await self._do("count", lambda: len(self.tables.find(self.name, where)), writes=False)
 
     async def insert_one(self, document: Mapping[str, Any]) -> Result:
         return await self._do("insert", lambda: Result(inserted_id=self.tables.put(self.name, document, is_new=True)))
+
+    async def insert_many(self, documents: Sequence[Mapping[str, Any]]) -> None:
+        def effect() -> None:
+            for each in documents:
+                try:
+                    self.tables.put(self.name, each, is_new=True)
+                except DuplicateKeyError:
+                    raise BulkWriteError({"writeErrors": [{"code": 11000}]}) from None
+
+        await self._do("insert", effect)
+
+    async def replace_one(self, where: Mapping[str, Any], document: Mapping[str, Any]) -> Result:
+        def effect() -> Result:
+            found = self.tables.find(self.name, where)[:1]
+            for each in found:
+                self.tables.put(self.name, {**document, "_id": each["_id"]})
+            return Result(matched_count=len(found))
+
+        return await self._do("replace", effect)
 
     async def update_one(
         self, where: Mapping[str, Any], update: Mapping[str, Any], *, upsert: bool = False, many: bool = False
@@ -161,13 +237,14 @@ class Collection:
         update: Mapping[str, Any],
         fields: Mapping[str, int] | None = None,
         *,
+        projection: Mapping[str, int] | None = None,
         upsert: bool = False,
         return_document: bool = ReturnDocument.BEFORE,
     ) -> Document | None:
         def effect() -> Document | None:
             changed = self.tables.update(self.name, where, update, upsert=upsert)
             found = changed[0][1 if return_document == ReturnDocument.AFTER else 0] if changed else None
-            return found and _projected(found, fields)
+            return found and _projected(found, fields or projection)
 
         return await self._do("update", effect)
 
@@ -195,6 +272,7 @@ class Cursor:
     fields: Mapping[str, int] | None
     keys: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     most: int = 0
+    first: int = 0
 
     def sort(self, key: str | Sequence[tuple[str, int]], direction: int = 1) -> "Cursor":
         self.keys = [(key, direction)] if isinstance(key, str) else [*key]
@@ -204,15 +282,34 @@ class Cursor:
         self.most = most
         return self
 
+    def skip(self, first: int) -> "Cursor":
+        self.first = first
+        return self
+
     async def to_list(self) -> list[Document]:
         def effect() -> list[Document]:
-            found = self.collection.tables.find(self.collection.name, self.where, self.keys, self.most)
-            return [_projected(each, self.fields) for each in found]
+            most = self.first + self.most if self.most else 0
+            found = self.collection.tables.find(self.collection.name, self.where, self.keys, most)
+            return [_projected(each, self.fields) for each in found[self.first :]]
 
+        if not self.collection.tables.documents.get(self.collection.name):  # half of all reads: nothing is learnt there
+            return []
         return await self.collection.call(f"find {self.collection.name}", effect, writes=False)
 
     async def __aiter__(self) -> AsyncIterator[Document]:
         for each in await self.to_list():
+            yield each
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    found: list[Document]
+
+    async def to_list(self) -> list[Document]:
+        return self.found
+
+    async def __aiter__(self) -> AsyncIterator[Document]:
+        for each in self.found:
             yield each
 
 
@@ -221,8 +318,8 @@ class Cursor:
 
 def matches(document: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
     for path, wanted in where.items():
-        if path == "$or":
-            if not any(matches(document, each) for each in wanted):
+        if path in ("$or", "$and"):
+            if not (any if path == "$or" else all)(matches(document, each) for each in wanted):
                 return False
         elif isinstance(wanted, Mapping) and any(name.startswith("$") for name in wanted):
             if not all(_holds(document, path, name, value) for name, value in wanted.items()):
@@ -241,6 +338,10 @@ def _holds(document: Mapping[str, Any], path: str, operator: str, wanted: Any) -
             return not any(_equals(found, each) for each in wanted)
         case "$ne":
             return not _equals(found, wanted)
+        case "$size":
+            return isinstance(found, list) and len(found) == wanted
+        case "$type":
+            return isinstance(found, {"string": str}[wanted])
         case "$exists":
             return (path in _paths(document)) == wanted
         case "$gt" | "$gte" | "$lt" | "$lte":
@@ -251,6 +352,12 @@ def _holds(document: Mapping[str, Any], path: str, operator: str, wanted: Any) -
             ]
         case _:
             raise NotImplementedError(operator)
+
+
+def _sorted(documents: list[Document], keys: Sequence[tuple[str, int]]) -> list[Document]:
+    for key, direction in reversed(keys):
+        documents.sort(key=lambda each: _order(_at(each, key)), reverse=direction < 0)
+    return documents
 
 
 def _equals(found: Any, wanted: Any) -> bool:
@@ -319,14 +426,16 @@ def _projected(document: Mapping[str, Any], fields: Mapping[str, int] | None) ->
     copied = _copy(document)
     if not fields:
         return copied
-    if any(included for name, included in fields.items() if name != "_id"):
+    if any(included for name, included in fields.items() if name != "_id") or fields == {"_id": 1}:
         wanted = {"_id", *fields} - {name for name, included in fields.items() if not included}
         return {name: value for name, value in copied.items() if name in wanted}
-    if fields == {"_id": 1}:
-        return {"_id": copied["_id"]}
     return {name: value for name, value in copied.items() if name not in fields}
 
 
 def _copy(document: Mapping[str, Any]) -> Document:
     """A copy as the driver makes it: lists for tuples, and times in milliseconds."""
     return bson.decode(bson.encode(document), _CODEC)
+
+
+UNIQUE = dict(_unique_indexes())
+"""By collection: the fields of its unique indexes, and which documents are in them."""

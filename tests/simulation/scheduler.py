@@ -23,7 +23,7 @@ T = TypeVar("T")
 class Choices:
     """Numbers from a row of bytes, and zeros from its end on; `code` repeats them."""
 
-    LENGTH = 192
+    LENGTH = 256
     """Bytes: more than a schedule takes."""
 
     def __init__(self, numbers: bytes) -> None:
@@ -71,6 +71,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _process_events(self, event_list: Any) -> None:
         """There are no sockets."""
 
+    def _write_to_self(self) -> None:
+        """There are no other threads."""
+
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> "asyncio.Future[T]":
         done = self.create_future()
         done.set_result(func(*args))
@@ -101,6 +104,10 @@ class Fault:
     is_busy: bool = False
     """Refused for now, without effect."""
     dies: bool = False
+
+    @property
+    def is_only_slow(self) -> bool:
+        return self.arrives and self.answers and not (self.is_silent or self.repeats or self.is_busy or self.dies)
 
 
 NONE = Fault("")
@@ -159,15 +166,36 @@ class Process(Generic[T]):
     number: int
     begun: float
     skew: float
+    caller: "Process[Any] | None" = None
+    """The process that asked for it."""
     task: "asyncio.Task[None]" = field(init=False)
+    over: "asyncio.Future[None]" = field(init=False)
+    """Done once it ended or died."""
+    ended: float = -1.0
+    """When it ended by itself; negative if it did not."""
     is_dead: bool = False
+    faults: int = 0
+    """How many of its calls went wrong, other than that they were slow."""
     result: T | None = None
     error: BaseException | None = None
+
+    def die(self) -> None:
+        self.is_dead = True
+        self._end()
+
+    def end(self, now: float) -> None:
+        self.ended = now
+        self._end()
+
+    def _end(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
 
 
 _running: ContextVar[Process[Any] | None] = ContextVar("_running", default=None)
 EXPECTED_SKEWS = (0.0, 0.0, 0.0, 0.5, -0.5, 2.0, -2.0)
-LATENCIES = (0.001, 0.004, 0.010)
+LATENCIES = (*(0.001, 0.004, 0.010) * 5, 0.060, 0.150)
+"""Seconds of one way; now and then a call takes so long that others' come in between."""
 
 
 class Scheduler:
@@ -175,11 +203,11 @@ class Scheduler:
         self.choices, self.skews, self.loop = choices, skews, VirtualLoop()
         self.processes: list[Process[Any]] = []
         self.script: list[str] = []
-        self.is_quiet = self._is_over = False
-        """Quiet: no further faults."""
+        self.is_quiet = self.is_over = False
+        """Quiet: no further faults. Over: what is left is abandoned."""
         self._faults = choices.number(MOST_FAULTS + 1)
         self._skip = choices.number(LONGEST_SKIP)
-        self._latencies = random.Random(choices.number(256))
+        self._latencies = itertools.cycle(random.Random(choices.number(256)).choices(LATENCIES, k=997))
         self._reads = itertools.count(choices.number(READS_A_COUNT))
         self.placed: dict[tuple[str, str, int], tuple[Fault, float]] = {}
         """Faults of a script, in place of random ones: by the first word of the process's name, the name of the call
@@ -203,6 +231,7 @@ class Scheduler:
         """Start a process, which is killed after `limit` seconds."""
         skew = 0.0 if self.is_quiet else self.choices.one(self.skews)
         process = Process[T](name, len(self.processes), self.now, skew)
+        process.over = self.loop.create_future()
         self.processes.append(process)
 
         async def run() -> None:
@@ -213,6 +242,7 @@ class Scheduler:
             except Exception as error:
                 process.error = error
                 self.note(f"raises {error!r}")
+            process.end(self.now)
 
         # The context of whoever starts it must not make it a part of another process.
         process.task = self.loop.create_task(run(), context=Context())
@@ -220,26 +250,27 @@ class Scheduler:
         return process
 
     def _kill(self, process: Process[Any]) -> None:
-        if not process.task.done() and not process.is_dead:
-            process.is_dead = True
+        if not process.over.done():
+            process.die()
             self.note(f"#{process.number} is killed at its time limit")
 
     async def settled(self) -> None:
         """Wait until every process has ended or died."""
-        while any(not (each.is_dead or each.task.done()) for each in self.processes):  # noqa: ASYNC110
-            await asyncio.sleep(1.0)  # a process may die without an event
+        while running := [each.over for each in self.processes if not each.over.done()]:
+            await asyncio.wait(running)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
         """Run it to its end, then abandon what is left."""
         try:
             return self.loop.run_until_complete(main)
         finally:
-            self._is_over = True
+            self.is_over = True
             left = asyncio.all_tasks(self.loop)
             for each in left:
                 each.cancel()
             if left:
                 self.loop.run_until_complete(asyncio.wait(left))
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
 
     # --- calls ---
@@ -247,16 +278,21 @@ class Scheduler:
     async def call(self, name: str, effect: Callable[[], T], kind: Kind, *, writes: bool = True) -> T:
         """Call the outside: `effect` happens there in one step, at another time than the answer arrives here."""
         process = _running.get()
-        if self._is_over:
+        if self.is_over:
             raise asyncio.CancelledError
         answer: asyncio.Future[T] = self.loop.create_future()
         if process and process.is_dead:
             return await answer
         fault, slow = self._next_fault(name, kind, writes=writes)
         if fault is not NONE:
+            if process and not fault.is_only_slow:
+                process.faults += 1
             self.note(f"{name} {fault.name}{f' ({slow} s)' if fault.before or fault.after or fault.repeats else ''}")
         if fault.dies and process:
-            process.is_dead = True
+            process.die()
+        if fault is NONE:
+            self.loop.call_later(self._latency(), self._at_once, process, answer, effect)
+            return await answer
         arrives_in = self._latency() + slow * fault.before
         answers_in = arrives_in + self._latency() + slow * fault.after
 
@@ -279,6 +315,17 @@ class Scheduler:
         elif fault.is_silent or answers_in > kind.patience:
             self._answer(process, answer, error=kind.error(), seconds=kind.patience)
         return await answer
+
+    def _at_once(self, process: Process[Any] | None, answer: "asyncio.Future[T]", effect: Callable[[], T]) -> None:
+        """Take effect and answer. The way back takes no time, as the next call takes some to arrive."""
+        try:
+            result = effect()
+        except Exception as error:
+            if not (answer.done() or (process and process.is_dead)):
+                answer.set_exception(error)
+        else:
+            if not (answer.done() or (process and process.is_dead)):
+                answer.set_result(result)
 
     def _answer(
         self,
@@ -323,4 +370,4 @@ class Scheduler:
         return self.choices.one(kind.faults), self.choices.one(kind.slow)
 
     def _latency(self) -> float:
-        return self._latencies.choice(LATENCIES)
+        return next(self._latencies)

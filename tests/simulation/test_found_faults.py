@@ -2,67 +2,121 @@
 
 import asyncio
 
-from tests.simulation.approvals import Story, play
+from tests.simulation.chats import Tab
+from tests.simulation.schedule import Schedule, play
 from tests.simulation.scheduler import BUSY, FAILED, LATE_AND_DEAD, SLOW_AFTER, SLOW_BEFORE, Choices
+from tests.simulation.world import ADA
 
 
-def check(story: Story) -> None:
-    assert story.broken == [], "\n".join(story.script)
+def check(schedule: Schedule) -> None:
+    assert schedule.broken == [], "\n".join(schedule.script)
 
 
 def test_an_undone_record_says_so_though_the_database_fails_then() -> None:
-    async def tell(story: Story) -> None:
-        story.world.scheduler.placed["act", "update agent_approvals", 6] = FAILED, 0.0
-        story.propose()
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["act", "update agent_approvals", 6] = FAILED, 0.0
+        schedule.approvals.propose()
         await asyncio.sleep(3)
-        story.decide()
+        schedule.approvals.decide()
         await asyncio.sleep(3)
-        story.undo()
-        await story.end_quietly()
+        schedule.approvals.undo()
+        await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
 
 
 def test_an_undo_leaves_what_somebody_changes_while_it_is_asked_for() -> None:
-    async def tell(story: Story) -> None:
-        story.world.scheduler.placed["act", "find agent_autonomy", 1] = SLOW_AFTER, 1.0
-        story.propose()
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["act", "find agent_autonomy", 1] = SLOW_AFTER, 1.0
+        schedule.approvals.propose()
         await asyncio.sleep(3)
-        story.decide()
+        schedule.approvals.decide()
         await asyncio.sleep(3)
-        story.undo()
+        schedule.approvals.undo()
         await asyncio.sleep(0.5)
-        story.change_elsewhere()
-        await story.end_quietly()
+        schedule.approvals.change_elsewhere()
+        await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
 
 
 def test_a_refusal_of_the_second_request_says_nothing_about_the_first() -> None:
-    async def tell(story: Story) -> None:
-        story.world.scheduler.placed["act", "PATCH /profile", 1] = SLOW_BEFORE, 40.0
-        story.world.scheduler.placed["sweep", "PATCH /profile", 1] = BUSY, 0.0
-        story.propose()
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["act", "PATCH /profile", 1] = SLOW_BEFORE, 40.0
+        schedule.world.scheduler.placed["sweep", "PATCH /profile", 1] = BUSY, 0.0
+        schedule.approvals.propose()
         await asyncio.sleep(3)
-        story.decide()
+        schedule.approvals.decide()
         await asyncio.sleep(20)
-        story.sweep()
-        await story.end_quietly()
+        schedule.approvals.sweep()
+        await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
 
 
 def test_nothing_is_called_undone_while_its_token_is_valid() -> None:
-    async def tell(story: Story) -> None:
-        story.world.scheduler.placed["act", "find agent_signals", 3] = SLOW_AFTER, 2.0
-        story.world.scheduler.placed["act", "PATCH /profile", 1] = LATE_AND_DEAD, 59.5
-        story.propose()
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["act", "find agent_signals", 3] = SLOW_AFTER, 2.0
+        schedule.world.scheduler.placed["act", "PATCH /profile", 1] = LATE_AND_DEAD, 59.5
+        schedule.approvals.propose()
         await asyncio.sleep(3)
-        story.decide()
+        schedule.approvals.decide()
         await asyncio.sleep(5)
-        story.change_level()
+        schedule.accounts.change_level()
         await asyncio.sleep(55.4)
-        story.sweep()
-        await story.end_quietly()
+        schedule.approvals.sweep()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_nothing_of_a_dead_turn_is_left_of_a_conversation_that_is_deleted_while_it_is_recovered() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["turn", "insert agent_messages", 1] = SLOW_BEFORE, 1.0
+        schedule.world.say(ADA.id, "morning", "a-dead-run", "Hello")
+        schedule.chats.talk()
+        await asyncio.sleep(0.5)
+        schedule.chats.delete()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_what_was_to_run_unasked_waits_for_nobody_once_its_conversation_is_deleted() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["turn", "insert agent_approvals", 1] = SLOW_BEFORE, 1.0
+        schedule.world.set_level(ADA.id, "L3", "L3")
+        schedule.chats.ask_for_change()
+        await asyncio.sleep(0.6)
+        schedule.chats.delete()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_what_is_forgotten_during_a_turn_whose_clock_is_fast_is_in_no_context() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["turn", "update agent_usage", 4] = SLOW_BEFORE, 1.0
+        schedule.memories.remember()
+        await asyncio.sleep(3)
+        [turn] = schedule.chats.say(Tab(ADA, "evening"), "Hello")
+        turn.skew = 2.0
+        await asyncio.sleep(0.5)
+        schedule.memories.forget()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_what_is_asked_while_its_conversation_is_deleted_waits_for_nobody() -> None:
+    async def tell(schedule: Schedule) -> None:
+        placed = schedule.world.scheduler.placed
+        placed["turn", "insert agent_approvals", 1] = SLOW_BEFORE, 1.0
+        placed["turn", "bulk write agent_activity", 1] = SLOW_BEFORE, 1.0
+        placed["delete", "update agent_approvals", 1] = SLOW_BEFORE, 1.0
+        schedule.chats.ask_for_change()
+        await asyncio.sleep(0.5)
+        schedule.chats.delete()
+        await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))

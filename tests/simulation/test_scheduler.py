@@ -10,7 +10,7 @@ from pymongo.errors import AutoReconnect, NetworkTimeout
 from qwestly_agent.stores.briefings import Briefings
 from qwestly_agent.stores.jobs import JobSearches
 from tests.simulation.database import Database, Tables
-from tests.simulation.scheduler import Choices, Kind, Process, Scheduler
+from tests.simulation.scheduler import SLOW_BEFORE, Choices, Kind, Process, Scheduler
 from tests.simulation.search import search
 
 DATABASE = Kind(error=lambda: NetworkTimeout("no answer"), refused=lambda: AutoReconnect("no server"), patience=3.0)
@@ -86,7 +86,8 @@ def test_a_dead_process_does_nothing_more() -> None:
             done.append("cleaned up")
 
     async def main() -> None:
-        scheduler.start("work", work, limit=0.002)
+        scheduler.placed["work", "second", 1] = SLOW_BEFORE, 1.0
+        scheduler.start("work", work, limit=0.5)
         await scheduler.settled()
         assert done == ["first"]
 

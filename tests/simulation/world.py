@@ -1,14 +1,14 @@
-"""The world around approvals: services for each process, and the candidate app, over one in-memory database.
+"""The world of a schedule: two people, services for each process, and the candidate app, over one in-memory database.
 
-Our stores, the client of the candidate app and the laptop's candidate app are the real ones. Only the database, the
-wires and the models are stood in for. The world remembers what happened, for the checks.
+Our stores and clients and the laptop's candidate app are the real ones. Only the database, the wires and the models are
+stood in for. The world remembers what happened, for the checks.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import httpx2
 import jwt
@@ -21,12 +21,19 @@ from qwestly_agent.approvals.act import answer_act
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import build_stores
+from qwestly_agent.clients.aws import Mail, Workflows
 from qwestly_agent.clients.candidate_app import CandidateApp
-from qwestly_agent.domain.approval import Level
-from qwestly_agent.domain.candidate import CANDIDATES, PREFERENCES
-from qwestly_agent.stores import approvals, conversations, user_settings
+from qwestly_agent.domain.approval import Approval, Level
+from qwestly_agent.domain.candidate import CANDIDATES, CARDS, PREFERENCES
+from qwestly_agent.services import AnyAction
+from qwestly_agent.stores import approvals, conversations, memories, messages, usage, user_settings
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.candidate_data import Knowledge
+from qwestly_agent.stores.conversations import LEASE_SECONDS
+from qwestly_agent.stores.usage import StageDay, Usage
 from qwestly_agent.workflows import ACTIONS
+from tests.simulation.agent import Agent, Embeddings, Plan, PromptSeen
+from tests.simulation.aws import Aws
 from tests.simulation.database import Database, Document, Tables, at_once
 from tests.simulation.scheduler import (
     BUSY,
@@ -40,17 +47,40 @@ from tests.simulation.scheduler import (
     Process,
     Scheduler,
 )
+from tests.simulation.settings import CHAT_SETTINGS, MOST_UNASKED, SECRET, SETTINGS, SHARED_SECRET, TIGHT
 
 T = TypeVar("T")
 
-USER, CONVERSATION = "auth0|ada", "conversation"
+
+@dataclass(frozen=True)
+class Person:
+    name: str
+
+    @property
+    def id(self) -> str:
+        return f"auth0|{self.name.lower()}"
+
+    @property
+    def address(self) -> str:
+        return f"{self.name.lower()}@example.org"
+
+
+ADA, BEN = PEOPLE = (Person("Ada"), Person("Ben"))
+CONVERSATIONS = ("morning", "evening")
+"""Both have one of each id."""
 BEGINS = 1_800_000_000.0
-SHARED_SECRET = "a-shared-secret-of-the-tests-with-32-bytes-or-more"
 TOKEN_SECONDS, ACT_SECONDS = 600.0, 30.0
-SECRET = "the-secret-which-signs-towards-the-candidate-app"
 APP_SKEWS = (0.0, 0.0, 2.0, -2.0, 20.0, -20.0)
 """The contract has it allow for 30 seconds."""
 FIRST_VALUES = {"headline": "Nurse", "location": "Porto", "roles": ["Nurse"]}
+WATCHED = (
+    approvals.COLLECTION,
+    memories.COLLECTION,
+    messages.COLLECTION,
+    user_settings.SIGNALS,
+    user_settings.AUTONOMY,
+    user_settings.COLLECTION,
+)
 
 DATABASE = Kind(error=lambda: NetworkTimeout("no answer"), refused=lambda: AutoReconnect("no server"), patience=3.0)
 APP = Kind(
@@ -61,8 +91,6 @@ APP = Kind(
     faults=(*FAULTS, SLOW_BEFORE, LATE, LATE_AND_DEAD, TWICE, BUSY, BUSY),
     busy=lambda: _response(429, b'{"error": {"code": "too_many_requests", "message": "Please wait."}}'),
 )
-WORKFLOWS = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 5.0))
-INVOKE = Kind(error=Unavailable, refused=Unavailable, slow=(0.05, 2.0, 20.0), patience=65.0)
 MODEL = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 2.9))
 
 
@@ -71,6 +99,7 @@ class Sent:
     """A write that was sent to the candidate app."""
 
     at: float
+    user_id: str
     act: str
     key: str
     body: bytes
@@ -82,6 +111,7 @@ class Effect:
     """A write that the candidate app did."""
 
     at: float
+    user_id: str
     act: str
     before: Document
     """The user's fields."""
@@ -91,64 +121,117 @@ class Effect:
         return self.before[name] != self.after[name]
 
 
+class Version(NamedTuple):
+    """A document as it was written."""
+
+    at: float
+    document: Document | None
+    """None once it was deleted."""
+    process: Process[Any] | None
+
+
 @dataclass
 class World:
     choices: Choices
     scheduler: Scheduler = field(init=False)
     tables: Tables = field(init=False)
-    records: dict[str, list[tuple[float, Document]]] = field(default_factory=dict[str, list[tuple[float, Document]]])
-    """All versions of each approval, and when each was written."""
-    brakes: list[tuple[float, bool]] = field(default_factory=lambda: [(0.0, False)])
-    levels: list[tuple[float, Level]] = field(default_factory=list[tuple[float, Level]])
+    aws: Aws = field(init=False)
+    versions: dict[str, dict[str, list[Version]]] = field(
+        default_factory=lambda: {each: {} for each in WATCHED},
+    )
+    """All versions of each document of the collections that are watched."""
+    written_by: dict[tuple[str, str], Version] = field(default_factory=dict[tuple[str, str], Version])
+    """The last write of each document."""
+    removed_by: list[tuple[str, Version]] = field(default_factory=list[tuple[str, Version]])
+    """What was deleted, with its last version."""
     sent: list[Sent] = field(default_factory=list[Sent])
     effects: list[Effect] = field(default_factory=list[Effect])
-    elsewhere: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
-    """When which field was changed by others."""
-    started: list[str] = field(default_factory=list[str])
-    """Names of executions."""
+    elsewhere: list[tuple[float, str, str]] = field(default_factory=list[tuple[float, str, str]])
+    """When which field of whom was changed by others."""
+    prompts: list[PromptSeen] = field(default_factory=list[PromptSeen])
     logged: list[str] = field(default_factory=list[str])
     """Kinds of errors that were logged."""
+    erased: dict[str, float] = field(default_factory=dict[str, float])
+    """When whose erasure was asked for."""
+    serving: dict[int, Any] = field(default_factory=dict[int, Any])
+    """The services of each process, by its number."""
 
     def __post_init__(self) -> None:
         self.scheduler = Scheduler(self.choices)
-        self.tables = Tables(lambda: self.time, self._noted)
+        self.tables = Tables(lambda: self.time, self._noted, self._removed)
+        self.aws = Aws(self.scheduler, self._invoke)
         skew = self.choices.one(APP_SKEWS)
         self.api = WriteApi(cast(Any, Database(self.tables, at_once)), SECRET, lambda: self.time + skew)
         self.app = Starlette(routes=self.api.routes())
         self.http = httpx2.AsyncClient(transport=_Wire(self), trust_env=False)
+        self.people = PEOPLE
+        self._known: dict[tuple[str, int], tuple[Document, Approval]] = {}
         self._before: Document = {}
+        tight = self.choices.number(4) == 1
+        self.chat_settings = replace(CHAT_SETTINGS, **TIGHT) if tight else CHAT_SETTINGS
+        self.actions: Any = {tool: _bounded(each) for tool, each in ACTIONS.items()} if tight else ACTIONS
+        for each in PEOPLE:
+            self._settle(each)
+
+    def _settle(self, person: Person) -> None:
+        mine = {"_id": person.id, "user_id": person.id}
         fields = {name: FIRST_VALUES[name] for name in ("headline", "location")}
-        self.tables.put(CANDIDATES, {"_id": USER, "user_id": USER, "version": 1, **fields})
-        self.tables.put(PREFERENCES, {"_id": USER, "user_id": USER, "version": 1, "roles": FIRST_VALUES["roles"]})
-        here = conversations.key_query(USER, CONVERSATION)
-        self.tables.put(conversations.COLLECTION, {**here, "user_id": USER, "id": CONVERSATION, "lease_until": 0.0})
+        self.tables.put(CANDIDATES, {**mine, "version": 1, "name": person.name, "email": person.address, **fields})
+        self.tables.put(PREFERENCES, {**mine, "version": 1, "roles": FIRST_VALUES["roles"]})
 
     @property
     def time(self) -> float:
         return BEGINS + self.scheduler.now
 
     @property
-    def fields(self) -> Document:
+    def records(self) -> dict[str, list[Version]]:
+        """All versions of each approval."""
+        return self.versions[approvals.COLLECTION]
+
+    @property
+    def approvals(self) -> list[Approval]:
+        """As they are now."""
+        return [self._parsed(each) for each in self.table(approvals.COLLECTION).values()]
+
+    def _parsed(self, document: Document) -> Approval:
+        key = document["_id"], document["revision"]
+        if self._known.get(key, (None, None))[0] is not document:
+            self._known[key] = document, Approvals.from_document(document)
+        return self._known[key][1]
+
+    def table(self, name: str) -> dict[str, Document]:
+        return self.tables.documents.get(name, {})
+
+    def fields(self, user_id: str) -> Document:
         """The user's fields, as the candidate app has them."""
-        found = {**self.tables.documents[CANDIDATES][USER], **self.tables.documents[PREFERENCES][USER]}
-        return {name: found.get(name) for name in FIRST_VALUES}
+        found = {**self.table(CANDIDATES)[user_id], **self.table(PREFERENCES)[user_id]}
+        cards = {each["card_id"]: each for each in self.table(CARDS).values() if each["user_id"] == user_id}
+        return {**{name: found.get(name) for name in FIRST_VALUES}, "cards": cards}
 
-    def change_elsewhere(self, **values: Any) -> None:
+    def change_elsewhere(self, user_id: str, **values: Any) -> None:
         """As the user does in the candidate app."""
-        self.elsewhere += [(self.scheduler.now, name) for name in values]
-        self.tables.update(CANDIDATES, {"_id": USER}, {"$set": values, "$inc": {"version": 1}})
+        self.elsewhere += [(self.scheduler.now, user_id, name) for name in values]
+        self.tables.update(CANDIDATES, {"_id": user_id}, {"$set": values, "$inc": {"version": 1}})
 
-    def say(self, run_id: str, message: str) -> None:
+    def say(self, user_id: str, conversation_id: str, run_id: str, message: str) -> None:
         """As a turn stores what its user typed."""
-        turn = {"message_id": f"m {run_id}", "text": message, "started_at": self.time}
-        here = conversations.key_query(USER, CONVERSATION)
-        self.tables.update(conversations.COLLECTION, here, {"$set": {f"turns.{run_id}": turn}})
+        turn = {"message_id": f"m-{run_id}", "text": message, "started_at": self.time}
+        here = conversations.key_query(user_id, conversation_id)
+        first = {"id": conversation_id, "lease_until": 0.0, "design": "default", "last_used": self.time}
+        update = {"$set": {f"turns.{run_id}": turn}, "$setOnInsert": first}
+        self.tables.update(conversations.COLLECTION, here, update, upsert=True)
 
-    def set_level(self, level: Level) -> None:
-        self.tables.put(user_settings.AUTONOMY, {"_id": USER, "user_id": USER, "level": level, "ceiling": level})
+    def set_level(self, user_id: str, level: Level, ceiling: Level) -> None:
+        self.tables.put(
+            user_settings.AUTONOMY, {"_id": user_id, "user_id": user_id, "level": level, "ceiling": ceiling}
+        )
 
-    def services(self, process: Process[Any]) -> Any:
-        """The services of one process."""
+    # --- services ---
+
+    def services(self, process: Process[Any], settings: Settings | None = None, plan: Plan | None = None) -> Any:
+        """The services of one process. `settings` are those of its function, by default of one without models; `plan`
+        is what the agent of its turn does."""
+        given = settings or SETTINGS
 
         def call(name: str, effect: Callable[[], Any], *, writes: bool) -> Any:
             return self.scheduler.call(name, effect, DATABASE, writes=writes)
@@ -156,100 +239,162 @@ class World:
         def clock() -> float:
             return round(self.time + process.skew, 5)
 
-        def log(_: Any, extra: Document) -> None:
-            self.logged.append(extra["cause"][0])
+        def log(_: Any, extra: Document | None = None) -> None:
+            if (cause := (extra or {}).get("cause")) and not self.scheduler.is_over:
+                self.logged.append(cause[0])
 
-        async def invoke(_: str, event: Document) -> Document:
-            return await self._invoke(process, event)
+        def note_prompt(user_id: str, text: str, run_id: str) -> None:
+            counted = self.table(usage.COLLECTION).get(user_id, {"recent": []})
+            entered = [each.partition(":")[2] for each in counted["recent"]]
+            running = counted.get("running", {})
+            since = running.get(run_id, 0.0)
+            earlier = entered[: entered.index(run_id)] if run_id in entered else []
+            before = [each for each in earlier if running.get(each, 0.0) > since - LEASE_SECONDS]
+            self.prompts.append(PromptSeen(self.scheduler.now, user_id, text, process, len(before)))
 
         async def renew() -> Settings:
-            return SETTINGS
+            return given
 
         database = cast(Any, Database(self.tables, call))
         ids = (f"{process.number}-{number}" for number in range(10_000))
-        return SimpleNamespace(
-            settings=SETTINGS,
-            secrets=SimpleNamespace(settings=SETTINGS, renew=renew),
+        agent = Agent(plan, note_prompt)
+        made = self.serving[process.number] = _Services(
+            database=database,
+            settings=given,
+            secrets=SimpleNamespace(settings=given, renew=renew),
             clock=clock,
             new_id=lambda: next(ids),
-            logger=SimpleNamespace(warning=log, error=log, info=log),
+            logger=SimpleNamespace(warning=log, error=log, info=log, thread_safe_append_keys=lambda **_: None),
             traces=None,
-            judges=None,
-            **build_stores(database),
+            judges={"fast": None},
+            models={"fast": None},
             knowledge=Knowledge.of(database),
-            actions=ACTIONS,
-            workflows=SimpleNamespace(start=self._start, invoke=invoke),
-            candidate_app=CandidateApp(self.http, f"https://app.example{API_PATH}", SECRET, clock, lambda: next(ids)),
+            stage_day=StageDay(Usage(database), 0.0),
+            actions=self.actions,
+            workflows=Workflows(self.aws.client, given.task_token_key, "machine:"),
+            mail=Mail(self.aws.client, given.mail_from),
+            event_bus=None,
+            candidate_app=CandidateApp(
+                self.http, f"https://app.example{API_PATH}", given.signing_secret, clock, lambda: next(ids)
+            ),
+            embeddings=Embeddings(),
+            moderation=SimpleNamespace(start_check=lambda _: None),
+            designs=SimpleNamespace(
+                variants=(),
+                choose=lambda design, role: ("default", "chat"),
+                find=lambda design, role: agent,
+                find_variant=lambda agents, role: None,
+            ),
+            running=_Running(),
         )
+        return made
 
-    def token(self) -> str:
-        """The user's own, for as long as it may live."""
-        return jwt.encode({"user_id": USER, "exp": self.time + TOKEN_SECONDS}, SHARED_SECRET, algorithm="HS256")
+    def token(self, user_id: str, lives: float = TOKEN_SECONDS) -> str:
+        """The user's own; one that expired `-lives` seconds ago if that is negative."""
+        return jwt.encode({"user_id": user_id, "exp": self.time + lives}, SHARED_SECRET, algorithm="HS256")
 
-    async def _invoke(self, caller: Process[Any], event: Document) -> Document:
+    async def _invoke(self, event: Document) -> Document:
         """`act` is a process of its own: it goes on if who asked dies, and dies alone."""
-        begun: list[Process[Any]] = []
+        caller = self.scheduler.running
 
-        def begin() -> None:
-            async def work(process: Process[Any]) -> Document:
-                return await answer_act(self.services(process), event)
+        async def work(process: Process[Any]) -> Document:
+            return await answer_act(self.services(process), event)
 
-            begun.append(self.scheduler.start(f"act for {caller.name}", work, limit=ACT_SECONDS))
-
-        await self.scheduler.call("invoke act", begin, INVOKE)
-        while not begun[0].task.done():
-            if begun[0].is_dead:
-                raise Unavailable
-            await asyncio.sleep(0.01)
-        if (answer := begun[0].result) is None:  # it raised what it should not
+        name = f"act for {caller.name if caller else 'nobody'}"
+        begun = self.scheduler.start(name, work, limit=ACT_SECONDS)
+        begun.caller = caller
+        await begun.over
+        if (answer := begun.result) is None:  # it died, or raised what it should not
             raise Unavailable
-        return await self.scheduler.call("answer of act", lambda: answer, INVOKE)
+        return answer
 
     async def judged(self, *_: Any) -> bool:
         """In place of the model that judges whether a message asks for a change: it always does."""
         return await self.scheduler.call("judge", lambda: True, MODEL, writes=False)
 
-    async def _start(self, workflow: str, name: str, given: Document) -> None:
-        def effect() -> None:
-            if name not in self.started:
-                self.started.append(name)
+    async def judged_note(self, service: Any, note: Any) -> Any:
+        """In place of the model that judges whether the user's words say it: they always do."""
+        return await self.scheduler.call(
+            "judge", lambda: note.model_copy(update={"is_checked": True}), MODEL, writes=False
+        )
 
-        await self.scheduler.call(f"start {name}", effect, WORKFLOWS)
+    async def compared(self, services: Any, user_id: str, pairs: Sequence[Any], **_: Any) -> list[str]:
+        """In place of the model that says how two memories relate: of all, only one holds."""
+        return await self.scheduler.call("compare", lambda: ["contradicts"] * len(pairs), MODEL, writes=False)
+
+    # --- what happens ---
 
     def _noted(self, collection: str, document: Document) -> None:
-        now = self.scheduler.now
-        match collection:
-            case approvals.COLLECTION:
-                versions = self.records.setdefault(document["_id"], [])
-                if not versions or versions[-1][1]["status"] != document["status"]:
+        version = Version(self.scheduler.now, document, self.scheduler.running)
+        self.written_by[collection, document["_id"]] = version
+        if collection in self.versions:
+            before = self.versions[collection].setdefault(document["_id"], [])
+            if collection == approvals.COLLECTION:
+                was = before[-1].document if before else None
+                if not was or was["status"] != document["status"]:
                     self.scheduler.note(f"        {document['_id'][:9]} is {document['status']}")
-                versions.append((now, document))
-            case user_settings.SIGNALS:
-                self.brakes.append((now, bool(document.get("brake_since"))))
-            case user_settings.AUTONOMY:
-                self.levels.append((now, document["level"]))
-            case _ if collection == OPERATIONS and document["status"] == "done":
-                act = next(each.act for each in self.sent if each.key == document["key"])
-                self.scheduler.note(f"        the candidate app has done {act[:9]}")
-                self.effects.append(Effect(now, act, self._before, self.fields))
+            before.append(version)
+        elif collection == OPERATIONS and document["status"] == "done":
+            act = next(each.act for each in self.sent if each.key == document["key"])
+            user_id = document["user_id"]
+            self.scheduler.note(f"        the candidate app has done {act[:9]}")
+            self.effects.append(Effect(version.at, user_id, act, self._before, self.fields(user_id)))
 
-    def answer(self, request: httpx2.Request) -> httpx2.Response:
+    def _removed(self, collection: str, document: Document) -> None:
+        version = Version(self.scheduler.now, None, self.scheduler.running)
+        self.removed_by.append((collection, version._replace(document=document)))
+        self.written_by.pop((collection, document["_id"]), None)
+        if collection in self.versions:
+            self.versions[collection][document["_id"]].append(version)
+
+    def answer(self, request: httpx2.Request, user_id: str) -> httpx2.Response:
         """The candidate app's answer, all in one step."""
-        self._before = self.fields
-        messages: list[Document] = []
+        self._before = self.fields(user_id)
+        found: list[Document] = []
 
         async def receive() -> Document:
             return {"type": "http.request", "body": request.content, "more_body": False}
 
         async def send(message: Any) -> None:
-            messages.append(message)
+            found.append(message)
 
         url = request.url
         headers = [(name.lower(), value) for name, value in request.headers.raw]
         scope = {"type": "http", "method": request.method, "path": url.path, "query_string": b"", "headers": headers}
         scope |= {"scheme": "https", "server": ("app.example", 443), "root_path": "", "state": {}}
         _at_once(self.app(scope, receive, send))
-        return _response(messages[0]["status"], b"".join(each.get("body", b"") for each in messages[1:]))
+        return _response(found[0]["status"], b"".join(each.get("body", b"") for each in found[1:]))
+
+
+def _bounded(action: AnyAction) -> AnyAction:
+    bounded = replace(action, most_unasked_a_day=MOST_UNASKED)
+    bounded.__dict__["schema_digest"] = action.schema_digest  # takes a millisecond
+    return bounded
+
+
+class _Services(SimpleNamespace):
+    """With each store once it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in STORES:
+            raise AttributeError(name)
+        setattr(self, name, STORES[name].of(self.database))
+        return getattr(self, name)
+
+
+STORES = {name: type(store) for name, store in build_stores(cast(Any, Database(Tables(float), at_once))).items()}
+
+
+class _Running:
+    """In place of the registry of running turns: ours end before it would look after them."""
+
+    async def finish_unfinished(self) -> None: ...
+
+    def finish_later(self, run_id: str, finish: Any) -> None: ...
+
+    @contextmanager
+    def watching(self, *_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(stopped=False, error=None)
 
 
 @dataclass(frozen=True)
@@ -258,13 +403,13 @@ class _Wire(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         world, is_write = self.world, request.method != "GET"
+        token = request.headers["authorization"].removeprefix("Bearer ")
+        claims = jwt.decode(token, options={"verify_signature": False})
         if is_write:
-            token = request.headers["authorization"].removeprefix("Bearer ")
-            act = jwt.decode(token, options={"verify_signature": False})["act"]["sub"]
-            now, key = world.scheduler.now, request.headers["idempotency-key"]
-            world.sent.append(Sent(now, act, key, request.content, world.scheduler.running))
-        name = f"{request.method} {request.url.path.removeprefix(API_PATH)}"
-        return await world.scheduler.call(name, lambda: world.answer(request), APP, writes=is_write)
+            act, now, key = claims["act"]["sub"], world.scheduler.now, request.headers["idempotency-key"]
+            world.sent.append(Sent(now, claims["sub"], act, key, request.content, world.scheduler.running))
+        name = f"{request.method} {request.url.path.removeprefix(API_PATH).partition('/cards/')[0] or '/cards'}"
+        return await world.scheduler.call(name, lambda: world.answer(request, claims["sub"]), APP, writes=is_write)
 
 
 class _Body(httpx2.AsyncByteStream):
@@ -286,15 +431,3 @@ def _at_once(work: Coroutine[Any, Any, T]) -> None:
     except StopIteration:
         return
     raise AssertionError("the candidate app waits")
-
-
-SETTINGS = Settings(
-    mongodb_uri="mongodb://127.0.0.1:9",
-    mongodb_database="simulated",
-    qwestly_agent_shared_secret=SHARED_SECRET,
-    act_function="approve-act:live",
-    model_base_url="http://127.0.0.1:9/v1",
-    embeddings_base_url="http://127.0.0.1:9/v1",
-    qwestly_candidate_api_secret=SECRET,
-    candidate_api_url=f"https://app.example{API_PATH}",
-)

@@ -155,11 +155,16 @@ async def has_forgotten_source(services: Services, approval: Approval) -> bool:
 async def expire_pending(services: Services, user_id: str, conversation_id: str) -> None:
     """Expire the pending approvals of a deleted conversation, and notify the executions that wait for them."""
     for approval in await services.approvals.list_of_conversation(user_id, conversation_id, 0):
-        if approval.status != "pending":
-            continue
-        if expired := await expire(services.approvals, approval, services.clock(), CONVERSATION_DELETED):
-            with suppress(AgentError):  # then the sweep notifies it
-                await finish(services, expired)
+        await expire_deleted(services, approval)
+
+
+async def expire_deleted(services: Services, approval: Approval) -> None:
+    """Expire the approval if it is pending, because its conversation was deleted, and notify its execution."""
+    if approval.status != "pending":
+        return
+    if expired := await expire(services.approvals, approval, services.clock(), CONVERSATION_DELETED):
+        with suppress(AgentError):  # then the sweep notifies it
+            await finish(services, expired)
 
 
 async def end_execution(services: Services, approval: Approval) -> Approval:

@@ -14,7 +14,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ActRequest, ask_act
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call, mail_time
 from qwestly_agent.approvals.autonomy import GateDecision, gate, level_of
-from qwestly_agent.approvals.end import STANDS, TOO_MANY, end_superseded, expire_pending, withdraw, without_forgotten
+from qwestly_agent.approvals.end import STANDS, TOO_MANY, end_superseded, expire_deleted, withdraw, without_forgotten
 from qwestly_agent.approvals.unasked import REMEMBERED, may_run, requested_changes
 from qwestly_agent.base.errors import AgentError, ChangedMeanwhile, Invalid, NotFound, Unavailable
 from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
@@ -144,14 +144,16 @@ class Proposer:
         if decision.answer == "run":
             approval = await self._run(approval, gate(proposal.action.effect, level))
         # Check after writing: either we see that the conversation is gone, or its deletion sees our record.
-        elif not await self.services.conversations.exists(self.user_id, self.conversation_id):
-            await expire_pending(self.services, self.user_id, self.conversation_id)
+        if approval.status == "pending" and not await self.services.conversations.exists(
+            self.user_id, self.conversation_id
+        ):
+            await expire_deleted(self.services, approval)  # the deletion may have detached it already
             raise NotFound("The conversation was deleted meanwhile.")
-        # Other proposals may have been made since the limit was checked.
-        elif len(await self.services.approvals.list_open(self.user_id, MOST_WAITING + 1)) > MOST_WAITING:
-            await withdraw(self.services, approval, TOO_MANY)
-            raise Invalid(TOO_MUCH_WAITS)
-        else:
+        if decision.answer != "run":
+            # Other proposals may have been made since the limit was checked.
+            if len(await self.services.approvals.list_open(self.user_id, MOST_WAITING + 1)) > MOST_WAITING:
+                await withdraw(self.services, approval, TOO_MANY)
+                raise Invalid(TOO_MUCH_WAITS)
             approval = await without_forgotten(self.services, approval)
         return decision, approval
 
@@ -175,7 +177,7 @@ class Proposer:
 
     async def _run(self, approval: Approval, instead: GateDecision) -> Approval:
         """Have it run by the function that may. If it refuses or cannot be reached, ask the user instead."""
-        with suppress(ChangedMeanwhile, Unavailable):
+        with suppress(ChangedMeanwhile, NotFound, Unavailable):  # not found: its conversation was deleted
             asked = ActRequest(token=self.token, approval_id=approval.id, act="run")
             return await ask_act(self.services, asked)
         now = self.services.clock()

@@ -31,7 +31,14 @@ from qwestly_agent.base.errors import (
     Unavailable,
 )
 from qwestly_agent.base.observability import Event, cause_of, measure_turn
-from qwestly_agent.chat.prompt import READ_LIMIT, FirstTurnContext, UnderWay, day_in, make_context
+from qwestly_agent.chat.prompt import (
+    READ_LIMIT,
+    SETTLED_SECONDS,
+    FirstTurnContext,
+    UnderWay,
+    day_in,
+    make_context,
+)
 from qwestly_agent.chat.services import WENT_ON_ELSEWHERE, ChatServices
 from qwestly_agent.chat.turn import Record, Turn, is_ours, replaced_runs
 from qwestly_agent.chat.turn_approvals import Caller, TurnApprovals, decide_all, nothing_new_error, read_typed_answer
@@ -384,7 +391,9 @@ class TurnStore:
             )
             last_seq = await services.conversations.recover(claim)
             for turn in claim.abandoned:  # its answer may contain something forgotten since it started
-                if turn.partial and await services.tombstones.forgotten_since(claim.user_id, turn.started_at):
+                if turn.partial and await services.tombstones.forgotten_since(
+                    claim.user_id, turn.started_at - SETTLED_SECONDS
+                ):
                     await services.messages.exclude_run_from_prompts(claim.user_id, turn.run_id)
         elif (said.recent[-1].seq if said.recent else 0) == last_seq:
             return claim, said
@@ -562,7 +571,7 @@ class TurnStore:
     async def _exclude_forgotten(self, turn: Turn) -> None:
         """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
         services, user_id = self.services, turn.claim.user_id
-        if await services.tombstones.forgotten_since(user_id, turn.read_at):
+        if await services.tombstones.forgotten_since(user_id, turn.read_at - SETTLED_SECONDS):
             await asyncio.gather(
                 services.messages.exclude_run_from_prompts(user_id, turn.run_id),
                 services.conversations.drop_contexts(user_id),

@@ -193,7 +193,8 @@ class Records(Store, Generic[Record]):
 
     @classmethod
     def from_document(cls, document: Document) -> Record:
-        fields = {name: value for name, value in document.items() if name in cls.model.model_fields}
+        known = cls.model.model_fields  # computed anew at each access
+        fields = {name: value for name, value in document.items() if name in known}
         nested = {name: json.loads(fields[name]) for name in cls.nested if name in fields}
         return cls.model.model_validate({**fields, **nested, "id": document["_id"]})  # type: ignore[return-value]
 

@@ -151,10 +151,12 @@ class Conversations(Store):
             seq = found[-1].seq
             if turn.partial and turn.partial.replaced_run and len(found) > 1:
                 await self.messages.delete_run(claim, turn.partial.replaced_run)
-        await self.database[COLLECTION].update_one(
+        kept = await self.database[COLLECTION].update_one(
             held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {"$set": {"last_seq": seq}, "$unset": {f"turns.{turn.run_id}": "" for turn in claim.abandoned}},
         )
+        if not kept.matched_count and not await self.exists(claim.user_id, claim.conversation_id):
+            await self.messages.delete_all(claim.user_id, claim.conversation_id)  # it was deleted meanwhile
         return seq
 
     async def finish(

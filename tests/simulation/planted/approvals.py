@@ -1,7 +1,8 @@
-"""Mistakes that the simulation must find: each is put into the real code for as long as its context lasts."""
+"""Mistakes in decisions and their effects."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from dataclasses import replace
 from itertools import count
 from types import SimpleNamespace
@@ -11,12 +12,11 @@ from unittest.mock import patch
 from qwestly_agent.approvals import decide, execute
 from qwestly_agent.clients.candidate_app import Done, Effect, Outcome, Unknown
 from qwestly_agent.domain import approval as domain
-from qwestly_agent.domain.approval import SENT, Approval
+from qwestly_agent.domain.approval import SENT, Approval, Standing
 from qwestly_agent.platform import records
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.workflows import ACTIONS
-
-Plant = Callable[[], AbstractContextManager[Any]]
+from tests.simulation.planted.plant import Plant
 
 
 def _missing_compare_and_set() -> AbstractContextManager[Any]:
@@ -168,31 +168,29 @@ def _level_read_once() -> AbstractContextManager[Any]:
     """The level is not read again before the effect."""
 
     async def denial_reason(services: Any, approval: Approval) -> str | None:
-        services = SimpleNamespace(**{**vars(services), "autonomy": SimpleNamespace(standing=_at_l3)})
+        services = copy(services)
+        services.autonomy = SimpleNamespace(get=_at_l3)
         return await original(services, approval)
 
     async def _at_l3(_: str) -> Any:
-        return SimpleNamespace(level="L3", find_grant=lambda tool: None)
+        return Standing("L3", "L3")
 
     original = execute.denial_reason
     return patch.object(execute, "denial_reason", denial_reason)
 
 
-PLANTED: Mapping[str, Plant] = {
-    plant.__name__.strip("_").replace("_", " "): plant
-    for plant in (
-        _missing_compare_and_set,
-        _effect_before_its_record,
-        _swallowed_error,
-        _new_key_for_each_request,
-        _expiry_ignored,
-        _brake_looked_at_too_early,
-        _undo_without_a_look,
-        _second_decision_counts,
-        _unknown_forgotten,
-        _digest_ignored,
-        _not_known_is_not_done,
-        _event_apart_from_its_change,
-        _level_read_once,
-    )
-}
+PLANTS: tuple[Plant, ...] = (
+    _missing_compare_and_set,
+    _effect_before_its_record,
+    _swallowed_error,
+    _new_key_for_each_request,
+    _expiry_ignored,
+    _brake_looked_at_too_early,
+    _undo_without_a_look,
+    _second_decision_counts,
+    _unknown_forgotten,
+    _digest_ignored,
+    _not_known_is_not_done,
+    _event_apart_from_its_change,
+    _level_read_once,
+)

@@ -1,0 +1,277 @@
+"""The story of accounts: brakes, levels, what is earned, and erasure."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.act import ActRequest, ChosenLevel, ask
+from qwestly_agent.approvals.autonomy import RAISE_AUTONOMY
+from qwestly_agent.chat.routers.settings import erase_everything
+from qwestly_agent.clients.user_tokens import user_of_token
+from qwestly_agent.domain.approval import EVERYBODY, Approval, Level
+from qwestly_agent.stores import user_settings
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.user_data import user_collections
+from tests.simulation.approvals import ApprovalStory
+from tests.simulation.database import Document
+from tests.simulation.settings import CHAT_SETTINGS
+from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Story, were, written
+from tests.simulation.world import BEGINS, PEOPLE, Person, Version
+
+LEVELS: tuple[Level, ...] = ("L0", "L0", "L1", "L3")
+DAY, MINUTE = 86_400.0, 61.0
+DAYS_NEEDED = 2
+"""In place of ten: so that something is earned in a schedule."""
+ROLES, TOOL = 3, "update_preference"
+"""A kind of proposal, and its tool."""
+
+
+@dataclass
+class AccountStory(Story):
+    approvals: ApprovalStory
+    erasures: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """When whose account was to be erased, and when the person was told that it is."""
+
+    @property
+    def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
+        return (
+            (2, self.pause),
+            (2, self.resume),
+            (1, self.change_level),
+        )
+
+    @property
+    def rare_acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
+        return ((1, self.erase), (1, self.pause_everybody))
+
+    @property
+    def acts_of_years(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
+        return ((4, self.approve_for_days), (3, self.decide_offer), (1, self.take_back), (1, self.raise_ceiling))
+
+    # --- what happens ---
+
+    def pause(self) -> None:
+        person = self.stage.someone()
+
+        async def work(services: Any) -> None:
+            status = await pause.engage(services.signals, services.sweeps, person.id, services.clock)
+            if status.state == "paused":
+                self.stage.paused.append((self.stage.now, person.id))
+
+        self.stage.start(f"pause {person.name}", work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
+
+    def pause_everybody(self) -> None:
+        """As operators do; an hour later they release it."""
+
+        async def engage(services: Any) -> None:
+            await pause.engage(services.signals, services.sweeps, EVERYBODY, services.clock)
+
+        async def release(services: Any) -> None:
+            await pause.release(services.signals, services.sweeps, EVERYBODY, services.clock)
+
+        async def run() -> None:
+            self.stage.start("pause everybody", engage, REQUEST_SECONDS)
+            for _ in range(3):  # until one of them comes through
+                await asyncio.sleep(1200.0)
+                self.stage.start("resume everybody", release, REQUEST_SECONDS)
+
+        self.stage.go_on(run())
+
+    def resume(self) -> None:
+        person = self.stage.someone()
+
+        async def work(services: Any) -> None:
+            await pause.release(services.signals, services.sweeps, person.id, services.clock)
+
+        self.stage.start(f"resume {person.name}", work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
+
+    def change_level(self) -> None:
+        person, level = self.stage.someone(), self.choices.one(LEVELS)
+        self._choose(person.id, f"set {person.name}'s level to {level}", ChosenLevel(level=level, ceiling=None))
+
+    def raise_ceiling(self) -> None:
+        person = self.stage.someone()
+        self._choose(person.id, f"let {person.name}'s agent earn its way", ChosenLevel(ceiling="L3"))
+
+    def take_back(self) -> None:
+        person = self.stage.someone()
+        self._choose(person.id, f"take back what {person.name} granted", ChosenLevel(takes_back=TOOL))
+
+    def _choose(self, user_id: str, name: str, chosen: ChosenLevel) -> None:
+        token = self.world.token(user_id)
+
+        async def work(services: Any) -> None:
+            await ask(services, ActRequest(token=token, act=chosen))
+
+        self.stage.start(name, work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
+
+    def approve_for_days(self) -> None:
+        """Day after day the same is asked for, opened and approved, or now and then declined; then something ends it
+        or not, and it is asked for once more."""
+        people = self.choices.one(((self.stage.someone(),), (self.stage.someone(),), PEOPLE))
+        where = self.stage.somewhere()
+        days = [self.choices.one(("approve", "approve", "approve", "approve", "reject", "edit")) for _ in range(2)]
+        accepts, ends = self.choices.number(4), self.choices.number(6)
+
+        async def run(person: Person) -> None:
+            for verb in days:
+                record = await self._asked(person, where)
+                if record:
+                    self.approvals.decide_on(record, verb, "queue", record, opened=True)  # type: ignore[arg-type]
+                await asyncio.sleep(DAY)
+                self.approvals.sweep()
+            for offer in [each for each in self._offers() if each.user_id == person.id and accepts]:
+                self.approvals.decide_on(offer, "approve", "queue", offer)
+            await asyncio.sleep(MINUTE)
+            chosen = (None, ChosenLevel(level="L1"), ChosenLevel(ceiling="L1"), ChosenLevel(takes_back=TOOL))
+            if ends < len(chosen) and chosen[ends]:
+                self._choose(person.id, f"end what {person.name} granted", chosen[ends])  # type: ignore[arg-type]
+            elif ends >= len(chosen) and (record := await self._asked(person, where)):
+                self.approvals.decide_on(record, "reject", "queue", record, opened=True)
+            await asyncio.sleep(MINUTE)
+            await self._asked(person, where)
+
+        for person in people:
+            self.stage.go_on(run(person))
+
+    async def _asked(self, person: Person, where: str) -> Approval | None:
+        """What waits after the same was asked for again, a minute later."""
+        before = {each.id for each in self.world.approvals}
+        self.approvals.propose_to(person, where, ROLES)
+        await asyncio.sleep(MINUTE)
+        new = [each for each in self.world.approvals if each.id not in before and each.user_id == person.id]
+        return next((each for each in new if each.status == "pending" and each.tool == TOOL), None)
+
+    def _offers(self) -> list[Approval]:
+        return [each for each in self.world.approvals if each.tool == RAISE_AUTONOMY.tool and each.status == "pending"]
+
+    def decide_offer(self) -> bool | None:
+        offers = self._offers()
+        if not offers:
+            return False
+        record = self.choices.one(offers)
+        self.approvals.decide_on(record, self.choices.one(("approve", "approve", "reject")), "queue", record)  # type: ignore[arg-type]
+        return None
+
+    def erase(self) -> bool | None:
+        person = self.stage.someone()
+        if self.stage.leaving:  # one of the two stays
+            return False
+        self.stage.leaving.add(person.id)
+        token, begun = self.world.token(person.id), self.stage.now
+
+        async def work(services: Any) -> None:
+            user_id = await user_of_token(services.secrets, token, services.clock)
+            await erase_everything(services, user_id, token)
+            self.erasures[person.id] = begun, self.stage.now
+
+        self.stage.start(f"erase {person.name}", work, CHAT_SECONDS, settings=CHAT_SETTINGS)
+        return None
+
+    # --- what must hold ---
+
+    def check(self) -> Iterator[str]:
+        yield from self._erased()
+        for key, versions in self.world.records.items():
+            first = written(versions)[0]
+            if first[1]["tool"] == RAISE_AUTONOMY.tool:
+                yield from (f"{key[:9]} {each}" for each in self._offered(*first))
+        for person in PEOPLE:
+            yield from (f"{person.name}'s agent {each}" for each in self._earned(person.id))
+
+    def _erased(self) -> Iterator[str]:
+        for user_id, (begun, ended) in self.erasures.items():
+            name = next(each.name for each in PEOPLE if each.id == user_id)
+            erasing = [each for each in self.world.scheduler.processes if each.name.endswith(f"erase {name}")]
+            # What arrived late of these may be written again afterwards.
+            for collection in () if any(each.faults for each in erasing) else user_collections():
+                for key, document in self.world.table(collection).items():
+                    if user_id in repr(document) and not _is_late(self.world.written_by[collection, key], begun):
+                        yield f"{key} of {collection} is left of {name}"
+            for sent in self.world.sent:
+                if sent.user_id == user_id and sent.at > ended and not (sent.process and sent.process.faults):
+                    yield f"{sent.act[:9]} was sent after {name} was told that everything is erased"
+            for mail in self.world.aws.mails:
+                if mail.at > ended and mail.to.startswith(name.lower()) and not (mail.process and mail.process.faults):
+                    yield f"{name} got a mail after everything was erased"
+        for collection, version in self.world.removed_by:
+            process, document = version.process, version.document or {}
+            if process and process.name.startswith(("erase ", "act for erase ")):
+                name = process.name.removeprefix("act for ").removeprefix("erase ")
+                if document.get("user_id") not in (None, f"auth0|{name.lower()}") and collection in user_collections():
+                    yield f"{document['_id']} of {collection} was deleted when {name} was erased"
+
+    def _decisions(self, user_id: str, tool: str, at: float) -> list[Approval]:
+        """Each approval of this tool as it was then, in the order of decisions."""
+        found = list[Approval]()
+        for versions in self.world.records.values():
+            history = [document for when, document in written(versions) if when <= at]
+            if history and (history[-1]["user_id"], history[-1]["tool"]) == (user_id, tool):
+                found.append(Approvals.from_document(history[-1]))
+        return sorted((each for each in found if each.decided_at), key=lambda each: each.decided_at or 0.0)
+
+    def _offered(self, at: float, offer: Document) -> Iterator[str]:
+        args = Approvals.from_document(offer).arguments
+        days = set[int]()
+        for each in self._decisions(offer["user_id"], args["tool"], at):
+            is_yes = each.status in ("approved", "executing", "accepted", "done") and each.decided_by in (
+                "chat",
+                "queue",
+            )
+            if each.status in ("rejected", "revised") or each.edited or (each.undoes and each.status == "done"):
+                days.clear()
+            elif is_yes and each.opened and not each.undone_by:
+                days.add(int((each.decided_at or 0.0) // DAY))
+        if len(days) < DAYS_NEEDED:
+            yield f"was offered after {len(days)} days of a yes"
+        ceilings = were(self._standings(offer["user_id"]), at - REQUEST_SECONDS, at)
+        if all(args["level"] != each.get("ceiling", "L3") for each in ceilings):
+            yield f"was offered {args['level']}, which is not the ceiling"
+
+    def _standings(self, user_id: str) -> list[tuple[float, Document]]:
+        return self.stage.states(user_settings.AUTONOMY, user_id, lambda each: each, {})
+
+    def _earned(self, user_id: str) -> Iterator[str]:
+        standings = self._standings(user_id)
+        for at, standing in standings:
+            for tool, grant in standing.get("earned", {}).items():
+                offers = [
+                    each
+                    for each in self._decisions(user_id, RAISE_AUTONOMY.tool, at)
+                    if each.arguments["tool"] == tool
+                    and each.decided_by in ("chat", "queue")
+                    and each.status in ("approved", "executing", "done")
+                    and each.arguments["since"] == grant["since"]
+                ]
+                if not offers:
+                    yield f"has earned {tool}, and nobody granted it"
+        for sent in self.world.sent:
+            versions = written(self.world.records[sent.act])
+            now = [document for at, document in versions if at <= sent.at][-1]
+            if sent.user_id != user_id or now["decided_by"] != "level":
+                continue
+            since = sent.process.begun if sent.process else 0.0
+            if not any(self._may(each, now["tool"], since) for each in were(standings, since, sent.at)):
+                yield f"did {sent.act[:9]} without asking, and has not earned it"
+
+    def _may(self, standing: Document, tool: str, at: float) -> bool:
+        """True if what this tool does may run unasked: at the person's level, or by a grant that stands."""
+        if standing.get("level", "L1") == "L3":
+            return True
+        grant = standing.get("earned", {}).get(tool)
+        if not grant or grant["ended_at"] or standing.get("ceiling", "L3") != "L3" or standing.get("level") == "L0":
+            return False
+        user_id = standing["user_id"]
+        return not any(
+            (each.status in ("rejected", "revised") or each.edited or each.undoes)
+            and grant["since"] + SKEW < (each.decided_at or 0.0) < BEGINS + at - SKEW
+            for each in self._decisions(user_id, tool, at)
+        )
+
+
+def _is_late(version: Version, begun: float) -> bool:
+    """True if it was written by something that went wrong, or had begun before."""
+    process = version.process
+    return process is None or bool(process.faults) or process.is_dead or (process.caller or process).begun < begun

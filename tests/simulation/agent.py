@@ -1,0 +1,112 @@
+"""In place of the models: an agent that does what its turn's plan says, by the tools' own functions and their gate."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha512
+from typing import Any
+
+from pydantic_ai.exceptions import CallDeferred, ToolFailed
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, PartEndEvent, PartStartEvent, TextPart
+from pydantic_ai.usage import RequestUsage
+
+from qwestly_agent.agents.base import AgentDeps, Contract
+from qwestly_agent.agents.design import AgentTurn, NativeEvent
+from qwestly_agent.agents.guardrails import _handed_in
+from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.base.errors import Invalid, NotFound
+
+WAITS = ("I need your decision.", "I need your decision.", "I need your decision. Shall I look for jobs, too?")
+"""Answers to what asks for a decision."""
+USAGE = RequestUsage(input_tokens=1_000, output_tokens=1_000)
+"""Of each answer."""
+
+
+@dataclass
+class Context:
+    """As tools get it."""
+
+    deps: AgentDeps
+    conversation_id: str
+    tool_call_id: str = ""
+    emitted: list[Any] = field(default_factory=list[Any])
+
+    async def emit(self, event: Any) -> None:
+        self.emitted.append(event)
+
+
+Plan = Callable[[Any], Awaitable[Any]]
+"""A tool's call, given its context: what it returns is handed in if it is a proposal."""
+
+
+@dataclass(frozen=True)
+class PromptSeen:
+    """What a model was given."""
+
+    at: float
+    user_id: str
+    text: str
+    process: Any
+    running: int
+    """How many other turns of this person had begun before it and were counted as running."""
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A `TurnAgent`."""
+
+    plan: Plan | None
+    note_prompt: Callable[[str, str, str], None]
+    prompt_version: str = "1"
+
+    @asynccontextmanager
+    async def run(self, turn: AgentTurn) -> AsyncIterator["Run"]:
+        history = [str(getattr(part, "content", "")) for each in turn.history for part in each.parts]
+        self.note_prompt(turn.deps.user_id, "\n".join((turn.context, *history, turn.prompt)), turn.run_id)
+        yield Run(self.plan, turn)
+
+
+@dataclass
+class Run:
+    plan: Plan | None
+    turn: AgentTurn
+    text: str = "Very well."
+
+    async def __aiter__(self) -> AsyncIterator[NativeEvent]:
+        if self.plan is not None:
+            async for event in self._call(self.plan):
+                yield event
+        part = TextPart(self.text)
+        yield PartStartEvent(index=0, part=part)
+        yield PartEndEvent(index=0, part=part)
+
+    async def _call(self, plan: Plan) -> AsyncIterator[NativeEvent]:
+        deps = self.turn.deps
+        context = Context(deps, self.turn.conversation_id, "call")
+        contract = Contract("memory", "", 30.0, 10_000, False)
+        made = deps.turn.calls.begin("call", "a_tool", contract, "{}", deps.turn.clock())
+        try:
+            result = await plan(context)
+            if isinstance(result, Proposal):
+                contract = Contract(result.action.effect, "", 30.0, 10_000, False)
+                result = await _handed_in(context, "call", result, contract)  # type: ignore[arg-type]
+            if made.outcome == "running":
+                deps.turn.calls.record_success(made, {}, str(result), deps.turn.clock())
+        except CallDeferred:
+            self.text = WAITS[len(self.turn.prompt) % len(WAITS)]
+        except (Invalid, NotFound, ToolFailed) as error:
+            deps.turn.calls.record_failure(made, None, error.message, deps.turn.clock())
+            self.text = "That did not work."
+        for event in context.emitted:
+            yield event
+
+    def new_messages(self) -> list[ModelMessage]:
+        answer = ModelResponse(parts=[TextPart(self.text)], usage=USAGE, model_name="scripted")
+        return [ModelRequest.user_text_prompt(self.turn.prompt), answer]
+
+
+class Embeddings:
+    """Vectors of equal texts are equal, and others are far from each other."""
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[2.0 * (byte & 1) - 1 for byte in sha512(text.encode()).digest()] for text in texts]

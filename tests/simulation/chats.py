@@ -1,0 +1,349 @@
+"""The story of chats: turns in two tabs, typed answers, posted decisions, limits, and deleted conversations."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from qwestly_agent.approvals.act import USE_THE_CARD, VERBS
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.chat.routers.conversations import delete_conversation
+from qwestly_agent.chat.run_turn import run_turn
+from qwestly_agent.chat.turn_approvals import Caller
+from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
+from qwestly_agent.chat.turn_store import TurnStore
+from qwestly_agent.clients.user_tokens import user_of_token
+from qwestly_agent.domain.approval import Approval, DecidedBy
+from qwestly_agent.llm.models import ceiling_price_of
+from qwestly_agent.stores import conversations, messages
+from qwestly_agent.text.plain_words import answer_in
+from tests.simulation.agent import USAGE, Plan, PromptSeen
+from tests.simulation.approvals import ApprovalStory
+from tests.simulation.database import Document
+from tests.simulation.scheduler import Process
+from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Decided, Story, written
+from tests.simulation.world import BEGINS, Person
+
+TYPED = ("yes", "yes", "yes", "no", "Yes, please", "Tell me more", "no")
+DAY, MINUTE = 86_400.0, 60.0
+
+
+@dataclass
+class Tab:
+    """A page that shows a conversation."""
+
+    person: Person
+    where: str
+    shown: str | None = None
+    """The id of the last answer that it showed to its end."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A message that was sent from a tab, and the answer that the tab showed last."""
+
+    at: float
+    tab: Tab
+    text: str
+    named: str | None
+    asked_about: str | None
+    """The one approval that the answer asked about, if nothing came after it."""
+    process: Any
+
+
+@dataclass
+class ChatStory(Story):
+    approvals: ApprovalStory
+    tabs: dict[tuple[str, str, int], Tab] = field(default_factory=dict[tuple[str, str, int], Tab])
+    typed: list[Typed] = field(default_factory=list[Typed])
+    deleted: dict[tuple[str, str], tuple[float, float]] = field(
+        default_factory=dict[tuple[str, str], tuple[float, float]]
+    )
+    """When whose conversation was to be deleted, and when the person was told that it is."""
+    said: int = 0
+
+    @property
+    def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
+        return (
+            (3, self.ask_for_change),
+            (6, self.answer),
+            (2, self.post_decision),
+            (2, self.talk),
+            (1, self.regenerate),
+            (1, self.delete),
+            (2, self.ask_and_delete),
+        )
+
+    # --- what happens ---
+
+    def tab(self) -> Tab:
+        person, where, number = self.stage.someone(), self.stage.somewhere(), self.choices.number(2)
+        return self.tabs.setdefault((person.id, where, number), Tab(person, where))
+
+    def say(
+        self,
+        tab: Tab,
+        text: str,
+        plan: Plan | None = None,
+        *,
+        decisions: tuple[PostedDecision, ...] = (),
+        regenerate: bool = False,
+        is_noted: bool = True,
+        times: int = 1,
+    ) -> list[Process[bool]]:
+        """A turn, as the route of the chat plays it."""
+        self.said += 1
+        token = self.world.token(tab.person.id)
+        request = TurnRequest(
+            protocol="ai_sdk",
+            conversation_id=tab.where,
+            text=None if regenerate else text,
+            message_id=None if regenerate else f"m-{self.said}",
+            likely_new=False,
+            regenerate=regenerate,
+            decisions=decisions,
+            answers=tab.shown,
+        )
+        asked_about = self._asked_about(tab)
+
+        async def work(services: Any) -> bool:
+            user_id = await user_of_token(services.secrets, token, services.clock)
+            process = self.world.scheduler.running
+            self.typed.append(Typed(self.stage.now, tab, text, request.answers, asked_about, process))
+            for each in decisions if is_noted else ():
+                record = next(record for record in self.world.approvals if record.id == each.approval_id)
+                self._note(record, "chat", each)
+            caller = Caller(token, "192.0.2.1")
+            turn = await TurnStore(services).open(user_id, request, services.clock() + 240, caller)
+            async for _ in run_turn(services, turn):
+                pass
+            tab.shown = turn.answer_id
+            return True
+
+        name = f"turn of {tab.person.name} in the {tab.where}: {text}"
+        return self.stage.start(name, work, CHAT_SECONDS, times, self.world.chat_settings, plan)
+
+    def _note(self, record: Approval, by: DecidedBy, posted: PostedDecision) -> None:
+        digest = posted.args_digest or record.args_digest
+        decision = Decision(decision=posted.verb, args_digest=digest, args=posted.args)
+        self.stage.decided.setdefault(record.id, []).append(Decided(self.stage.now, by, decision))
+
+    def talk(self) -> None:
+        self.say(self.tab(), f"Hello {self.said}", times=self.stage.times())
+
+    def ask_for_change(self, tab: Tab | None = None) -> None:
+        tab = tab or self.tab()
+        proposal, message = self.approvals.new_proposal(self.choices.number(4))
+
+        async def propose(_: Any) -> Any:
+            return proposal
+
+        self.say(tab, message, propose, times=self.stage.times())
+
+    def answer(self) -> bool | None:
+        tabs = [each for each in self.tabs.values() if each.shown and each.person.id not in self.stage.leaving]
+        if not tabs:
+            return False
+        tab = self.choices.one([each for each in tabs if self._asked_about(each)] or tabs)
+        if self.choices.number(3) == 1:  # in the other tab, which may have shown something else last, or nothing
+            others = [each for each in self.tabs.values() if (each.person, each.where) == (tab.person, tab.where)]
+            tab = next((each for each in others if each is not tab), Tab(tab.person, tab.where))
+        self.say(tab, self.choices.one(TYPED))
+        return None
+
+    def post_decision(self) -> bool | None:
+        """By the buttons of a card, with the next message; sometimes of another conversation."""
+        pending = [
+            each
+            for each in self.world.approvals
+            if each.status == "pending" and each.conversation_id and each.user_id not in self.stage.leaving
+        ]
+        if not pending:
+            return False
+        record = self.choices.one(pending)
+        tab = self.tab()
+        verb = self.choices.one(("approve", "approve", "reject"))
+        posted = PostedDecision(record.id, verb, record.args_digest)
+        if (tab.person.id, tab.where) != (record.user_id, record.conversation_id) and self.choices.number(4):
+            tab = self.tabs.setdefault((record.user_id, record.conversation_id or "", 0), self._tab_of(record))
+        if (tab.person.id, tab.where) == (record.user_id, record.conversation_id):
+            self.say(tab, f"I decide {self.said}", decisions=(posted,))
+        else:
+            self._post_elsewhere(tab, posted)
+        return None
+
+    def _tab_of(self, record: Approval) -> Tab:
+        person = next(each for each in self.world.people if each.id == record.user_id)
+        return Tab(person, record.conversation_id or "")
+
+    def _post_elsewhere(self, tab: Tab, posted: PostedDecision) -> None:
+        """Where it may not count, so it is not noted as anybody's decision."""
+        self.say(tab, f"I decide {self.said}", decisions=(posted,), is_noted=False)
+
+    def regenerate(self) -> bool | None:
+        tabs = [each for each in self.tabs.values() if each.shown and each.person.id not in self.stage.leaving]
+        if not tabs:
+            return False
+        self.say(self.choices.one(tabs), "(again)", regenerate=True)
+        return None
+
+    def ask_and_delete(self) -> None:
+        """Somebody asks for something, and deletes the conversation at that moment."""
+        tab = self.tab()
+        self.stage.rivals(lambda: self.ask_for_change(tab), lambda: self.delete(tab))
+
+    def delete(self, tab: Tab | None = None) -> bool | None:
+        if not (tabs := [*self.tabs.values()]):
+            return False
+        tab = tab or self.choices.one(tabs)
+
+        async def work(services: Any) -> None:
+            user_id = await user_of_token(services.secrets, self.world.token(tab.person.id), services.clock)
+            begun = self.stage.now
+            await delete_conversation(tab.where, services, user_id)
+            self.deleted[user_id, tab.where] = begun, self.stage.now
+
+        name = f"delete {tab.person.name}'s conversation of the {tab.where}"
+        self.stage.start(name, work, REQUEST_SECONDS, settings=self.world.chat_settings)
+        return None
+
+    def farewell(self) -> list[tuple[Person, Any]]:
+        """In the end everybody can still talk."""
+        said = []
+        for person in self.world.people:
+            tab = Tab(person, "farewell")
+            said.append((person, self.say(tab, f"Farewell {self.said}")[0]))
+        return said
+
+    # --- what must hold ---
+
+    def check(self) -> Iterator[str]:
+        for key, versions in self.world.records.items():
+            history = written(versions)
+            decided = next((each for each in history if each[1]["decided_by"] == "words"), None)
+            if decided and not self._was_typed(history[0][1], *decided):
+                yield f"{key[:9]} was decided by words that nobody typed there"
+        yield from self._answered()
+        yield from self._limits()
+        yield from self._in_order()
+        yield from self._deleted()
+
+    def _was_typed(self, first: Document, at: float, document: Document) -> bool:
+        verb = {"approved": "approve", "rejected": "reject"}.get(document["status"])
+        for typed in self.typed:
+            here = typed.tab.person.id == first["user_id"] and typed.tab.where == first["conversation_id"]
+            said = answer_in(typed.text)
+            if here and typed.at <= at and said and VERBS[said] == verb and first["effect"] == "write":
+                last = self._last_answer(first["user_id"], first["conversation_id"], at)
+                asks_more = last is not None and last["content"].count("?") > 1
+                if last and last["id"] == typed.named and last["asks_about"] == first["_id"] and not asks_more:
+                    return True
+        return False
+
+    def _last_answer(self, user_id: str, where: str, at: float) -> Document | None:
+        found = list[Document]()
+        for versions in self.world.versions[messages.COLLECTION].values():
+            now = [each for each in versions if each.at <= at]
+            if now and (document := now[-1].document) and document["role"] == "assistant":
+                is_here = (document["user_id"], document["conversation_id"]) == (user_id, where)
+                found += [document] if is_here and document["content"] != USE_THE_CARD else []
+        return max(found, key=lambda each: each["seq"], default=None)
+
+    def _asked_about(self, tab: Tab) -> str | None:
+        """The approval that a yes in this tab decides: it is the only one that waits, and the last answer asks it."""
+        last = self._last_answer(tab.person.id, tab.where, self.stage.now)
+        waiting = [
+            each.id
+            for each in self.world.approvals
+            if each.conversation_id == tab.where and each.user_id == tab.person.id and each.waits(self.world.time)
+        ]
+        is_asked = last and last["id"] == tab.shown and [last["asks_about"]] == waiting
+        return waiting[0] if is_asked else None
+
+    def _answered(self) -> Iterator[str]:
+        for each in self.typed:
+            said = answer_in(each.text)
+            if not (said and each.asked_about and each.process.result and not each.process.faults):
+                continue
+            begun, ended = each.process.begun, each.process.ended
+            versions = written(self.world.records[each.asked_about])
+            others = [
+                other
+                for other in self.world.scheduler.processes
+                if other is not each.process
+                and other.begun < ended
+                and not (0 <= other.ended < begun)
+                and not other.name.startswith(("sweep", "act for turn"))
+            ]
+            then = [document["status"] for at, document in versions if at <= ended]
+            if not others and then[-1:] == ["pending"]:
+                yield f"{each.asked_about[:9]} was answered with {said}, and still waits"
+
+    def _limits(self) -> Iterator[str]:
+        settings = self.world.chat_settings
+        cost = float(ceiling_price_of(None, "scripted", USAGE, BEGINS))
+        for person in self.world.people:
+            turns = [each for each in self.world.prompts if each.user_id == person.id]
+            for number, turn in enumerate(turns):
+                before = turns[:number]
+                minute = [each for each in before if each.at > turn.at - MINUTE + SKEW]
+                if len(minute) >= settings.messages_a_minute and all(map(_is_whole, minute)):
+                    yield f"{person.name} was answered {len(minute) + 1} times in a minute"
+                if turn.running >= settings.running_turns:
+                    yield f"{person.name} has {turn.running + 1} answers at once"
+                today = [each for each in before if _day(each.at) == _day(turn.at) and _is_whole(each)]
+                spent = cost * sum(each.process.ended < turn.process.begun for each in today)
+                if spent >= settings.day_ceiling_usd:
+                    yield f"{person.name} was answered above the ceiling of a day"
+
+    def _in_order(self) -> Iterator[str]:
+        """No two messages of a conversation have one place, and an answer follows what it answers."""
+        seen: dict[tuple[str, str, int], str] = {}
+        for key, document in self.world.table(messages.COLLECTION).items():
+            place = (document["user_id"], document["conversation_id"], document["seq"])
+            if place in seen:
+                yield f"{key} has the place of {seen[place]}"
+            seen[place] = key
+        for key, document in self.world.table(conversations.COLLECTION).items():
+            if document["lease_until"] > self.world.time + MINUTE * 10:
+                yield f"{key} is held for ever"
+
+    def _deleted(self) -> Iterator[str]:
+        for (user_id, where), (at, ended) in self.deleted.items():
+            here = f"{user_id}:{where}"
+            begun_anew = self.world.table(conversations.COLLECTION).get(here, {}).get("created_at")
+            is_anew = bool(begun_anew and begun_anew.timestamp() > BEGINS + at - SKEW)
+            gone = [
+                version.at
+                for collection, version in self.world.removed_by
+                if collection == conversations.COLLECTION and (version.document or {}).get("_id") == here
+            ]
+            if user_id in self.stage.leaving:
+                continue
+            for key, document in self.world.table(messages.COLLECTION).items():
+                is_here = (document["user_id"], document["conversation_id"]) == (user_id, where)
+                version = self.world.written_by[messages.COLLECTION, key]
+                process = version.process
+                is_sure = process and process.begun < at and not (process.faults or process.is_dead)
+                if is_here and is_sure and not is_anew:
+                    yield f"{key} is left of a conversation that was deleted"
+            for key, versions in self.world.records.items():
+                history = written(versions)
+                asking, first = versions[0].process, history[0][1]
+                is_here = (first["user_id"], first["conversation_id"]) == (user_id, where)
+                is_sure = asking and at - MINUTE < asking.begun < at and not (asking.faults or asking.is_dead)
+                then = [document for when, document in history if when <= ended + REQUEST_SECONDS]
+                is_of_it = not is_anew or any(history[0][0] < each < ended for each in gone)
+                if is_here and is_sure and is_of_it and then and then[-1]["status"] == "pending":
+                    yield f"{key[:9]} still waits, and its conversation was deleted"
+            for record in self.world.approvals:
+                is_here = (record.user_id, record.conversation_id) == (user_id, where)
+                if is_here and not is_anew and record.created_at < BEGINS + at - SKEW:
+                    yield f"{record.id[:9]} still names a conversation that was deleted"
+
+
+def _is_whole(turn: PromptSeen) -> bool:
+    return turn.process.ended >= 0 and not turn.process.faults
+
+
+def _day(at: float) -> int:
+    return int((BEGINS + at) // DAY)

@@ -1,0 +1,272 @@
+"""The story of executions that wait for a person by a task token: a card is published, or memories are kept."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from qwestly_agent.base.errors import AgentError, Unavailable
+from qwestly_agent.container import states_of
+from qwestly_agent.domain.approval import FINAL
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
+from qwestly_agent.grounding.model import Quote
+from qwestly_agent.stores import drafts
+from qwestly_agent.stores.drafts import Draft, pipeline_id_of
+from qwestly_agent.workflow_state import States, dispatch
+from tests.simulation.aws import TokenAnswer, new_task_token
+from tests.simulation.story import Story, written
+
+STATE_SECONDS, WAITS_SECONDS = 130.0, 605_700.0
+"""As in statemachines/common.yaml."""
+TRIES, LATER_SECONDS = 6, 900.0
+MOST_ROUNDS = 4
+GENERATE: States = states_of("generate", "writer")
+Given = dict[str, Any]
+
+
+@dataclass(eq=False)
+class Execution:
+    """One of `generate_card` from its question on, as the machine runs it."""
+
+    number: int
+    user_id: str
+    draft_id: str
+    tokens: list[str] = field(default_factory=list[str])
+    """Of each time that it asked."""
+    is_waiting: bool = False
+    end: str = ""
+
+
+@dataclass
+class ExecutionStory(Story):
+    executions: list[Execution] = field(default_factory=list[Execution])
+    token_of: dict[str, tuple[Execution, str]] = field(default_factory=dict[str, tuple[Execution, str]])
+    """By token: the execution that waits with it, and its approval's id, once it was asked for."""
+    crashes: list[str] = field(default_factory=list[str])
+    tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+
+    @property
+    def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
+        return ((3, self.draft_card), (1, self.ask_again))
+
+    # --- what happens ---
+
+    def draft_card(self) -> None:
+        """A card was drafted: its execution asks to publish it."""
+        person, where, number = self.stage.someone(), self.stage.somewhere(), len(self.executions) + 1
+        execution = Execution(number, person.id, f"draft-{number}")
+        self.executions.append(execution)
+
+        async def run() -> None:
+            try:
+                await self._run(execution, where)
+            except Exception as error:
+                self.crashes.append(f"execution {number} raised {error!r}")
+
+        self.tasks.append(asyncio.get_running_loop().create_task(run()))
+
+    def ask_again(self) -> None:
+        """A state that waits is delivered once more, with the same token."""
+        waiting = [each for each in self.executions if each.is_waiting]
+        if waiting:
+            execution = self.choices.one(waiting)
+            given = {**self._given(execution), "revises": None, "task_token": execution.tokens[-1]}
+            self._state("ask_approval", execution, given)
+
+    async def _run(self, execution: Execution, where: str) -> None:
+        await self._finished("draft", execution, partial(_draft, execution=execution, where=where))
+        revises: str | None = None
+        for _ in range(MOST_ROUNDS):
+            answered = await self._ask(execution, revises)
+            if isinstance(answered, str):
+                return await self._note_end(execution, answered)
+            given = {**self._given(execution), **answered, "round": 1, "revises": revises}
+            read = await self._until_done("read_decision", execution, given)
+            if isinstance(read, str):
+                return await self._note_end(execution, read)
+            execution.end = read["decision"]
+            revises = read["revises"]
+            if read["decision"] == "revised":
+                await self._finished("draft", execution, partial(_redraft, execution=execution, round=read["round"]))
+                continue
+            if read["decision"] != "approved":
+                return None
+            published = await self._until_done("publish", execution, read, tries=20)
+            if isinstance(published, str):
+                return await self._note_end(execution, published)
+            execution.end = published["outcome"]
+            if published["outcome"] != "changed":
+                return None
+            revises = published["revises"]
+        return None
+
+    async def _note_end(self, execution: Execution, error: str) -> None:
+        execution.end = error
+        given = {**self._given(execution), "error": {"Error": error}}
+        await self._until_done("note_end", execution, given, tries=20)
+
+    async def _ask(self, execution: Execution, revises: str | None) -> Given | str:
+        """What it was answered, empty at its time limit; or the error with which it ends."""
+        while True:
+            token = new_task_token(len(self.token_of) + 1)
+            answered: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
+            self.token_of[token] = execution, ""
+            self.world.aws.waiting[token] = lambda given, it=answered: None if it.done() else it.set_result(given)
+            execution.tokens.append(token)
+            execution.is_waiting = True
+            given = {**self._given(execution), "revises": revises, "task_token": token}
+            asked = await self._until_done("ask_approval", execution, given, or_until=answered)
+            if isinstance(asked, str):
+                del self.world.aws.waiting[token]
+                execution.is_waiting = False
+                if asked != Unavailable.__name__:
+                    return asked
+                await asyncio.sleep(LATER_SECONDS)
+                continue
+            try:
+                return {"decided": await asyncio.wait_for(answered, WAITS_SECONDS)}
+            except TimeoutError:
+                self.world.aws.waiting.pop(token, None)
+                return {}
+            finally:
+                execution.is_waiting = self.world.scheduler.is_over  # else it goes on
+
+    async def _until_done(
+        self,
+        state: str,
+        execution: Execution,
+        given: Given,
+        tries: int = TRIES,
+        or_until: "asyncio.Future[Given] | None" = None,
+    ) -> Given | str:
+        """What the state returned, or the name of its error; repeated while it could not be reached or died."""
+        error = ""
+        for number in range(tries):
+            process = self._state(state, execution, given)
+            both = [process.over, *([or_until] if or_until else [])]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if process.result is not None or (or_until and or_until.done()):
+                return process.result or {}
+            error = type(process.error).__name__ if process.error else Unavailable.__name__
+            if isinstance(process.error, AgentError) and error not in (Unavailable.__name__, "OutcomeUnknown"):
+                return error
+            await asyncio.sleep(min(2.0 * 2**number, 300.0))
+        return error
+
+    def _state(self, state: str, execution: Execution, given: Given) -> Any:
+        event = {"workflow": "generate_card", "state": state, "given": given}
+        name = f"{state} of execution {execution.number}"
+
+        async def run(services: Any) -> Given:
+            return await dispatch(GENERATE, event, None)(services)
+
+        [process] = self.stage.start(name, run, STATE_SECONDS)
+        return process
+
+    async def _finished(self, name: str, execution: Execution, work: Callable[[Any], Any]) -> None:
+        for _ in range(TRIES):
+            if execution.user_id in self.stage.leaving:  # the brake of the erasure stops what drafts
+                return
+            [process] = self.stage.start(f"{name} of execution {execution.number}", work, STATE_SECONDS)
+            await process.over
+            if not (process.is_dead or process.error):
+                return
+            await asyncio.sleep(5.0)
+
+    def _given(self, execution: Execution) -> Given:
+        run_id = pipeline_id_of(execution.draft_id)
+        return {"user_id": execution.user_id, "draft_id": execution.draft_id, "run_id": run_id}
+
+    # --- what must hold ---
+
+    def check(self) -> Iterator[str]:
+        yield from self.crashes
+        answers = self.world.aws.answers
+        for token in {each.token for each in answers}:
+            yield from self._answered(token, [each for each in answers if each.token == token])
+        for execution in self.executions:
+            yield from (f"execution {execution.number} {each}" for each in self._ended(execution))
+
+    def _answered(self, token: str, answers: list[TokenAnswer]) -> Iterator[str]:
+        if token not in self.token_of:
+            yield "a token was answered that no execution has"
+            return
+        execution, _ = self.token_of[token]
+        for each in (each for each in answers if each.is_accepted):
+            versions = written(self.world.records.get(each.output["approval_id"], []))
+            if not versions:
+                yield f"execution {execution.number} was told of an approval that never was"
+                continue
+            now = [document for at, document in versions if at <= each.at][-1]
+            if now["user_id"] != execution.user_id or now["draft_id"] != execution.draft_id:
+                yield f"execution {execution.number} was told of another's approval"
+            if now["status"] == "pending":
+                yield f"execution {execution.number} was told although nobody had decided"
+            if each.output["status"] not in {document["status"] for _, document in versions}:
+                yield f"execution {execution.number} was told {each.output['status']}, which it never was"
+        is_sure = [each for each in answers if each.process and not each.process.faults]
+        if len(is_sure) > 2 + sum(bool(each.process and each.process.faults) for each in answers):
+            yield f"the token of execution {execution.number} was answered {len(answers)} times"
+
+    def _ended(self, execution: Execution) -> Iterator[str]:
+        effects = [each for each in self.world.effects if each.after["cards"].get(execution.draft_id)]
+        mine = [each for each in effects if not each.before["cards"].get(execution.draft_id)]
+        draft = self.world.table(drafts.COLLECTION).get(execution.draft_id)
+        said_yes = [
+            key
+            for key, versions in self.world.records.items()
+            for at, document in written(versions)
+            if document["draft_id"] == execution.draft_id and document["status"] == "approved"
+        ]
+        if mine and not said_yes:
+            yield "published what nobody approved"
+        if draft is None:
+            return
+        if draft["status"] == "published" and not mine:
+            yield "says that it is published, and it is not"
+        if mine and draft["status"] not in ("published", "running", "failed") and not self.tasks_are_left:
+            yield f"published it, and its draft is {draft['status']}"
+        records = [each for each in self.world.approvals if each.draft_id == execution.draft_id]
+        if execution.is_waiting and records and all(each.status in FINAL for each in records):
+            newest = max(records, key=lambda each: each.created_at)
+            late = newest.updated_at
+            if not any(each.process and each.process.faults for each in self.world.aws.answers):
+                yield f"still waits, and its approval is {newest.status} since {late:.0f}"
+
+    @property
+    def tasks_are_left(self) -> bool:
+        return not all(each.done() for each in self.tasks)
+
+
+TEXTS = ("Led a team of five at Acme", "Built the payments of Acme", "Taught at Acme")
+
+
+async def _draft(services: Any, execution: Execution, where: str) -> None:
+    now = services.clock()
+    draft = Draft(
+        id=execution.draft_id,
+        user_id=execution.user_id,
+        run_id=pipeline_id_of(execution.draft_id),
+        conversation_id=where,
+        style="standard",
+        label="Checking",
+        created_at=now,
+        updated_at=now,
+        parts={"plan": ["experience"], **_parts(execution.number, 1)},
+    )
+    await services.drafts.add(draft)
+
+
+def _parts(number: int, round: int) -> dict[str, Any]:
+    text = f"{TEXTS[round % len(TEXTS)]}, says card {number} of round {round}."
+    source = Evidence(id="document:1", kind="document", trust="user_document", text=text, source="résumé.pdf")
+    claim = Claim(text=text, quotes=(Quote(source="document:1", text=text),))
+    section = Section(kind="experience", heading="Experience", claims=(claim,))
+    checked = CheckedCard(card=Card(style="standard", headline=None, sections=(section,)), left_out=())
+    card = {"round": round, "checked": checked.model_dump(mode="json")}
+    return {"card": card, "evidence": [source.model_dump(mode="json")]}
+
+
+async def _redraft(services: Any, execution: Execution, round: int) -> None:
+    await services.drafts.save_parts(execution.user_id, execution.draft_id, **_parts(execution.number, round))

@@ -1,0 +1,390 @@
+"""The story of memories: people have things remembered, corrected, undone and forgotten, in chat and on the page."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from qwestly_agent.agents.tools.knowledge import correct_memory, forget_memory, query_user_knowledge, remember
+from qwestly_agent.chat.routers import memories as pages
+from qwestly_agent.clients.user_tokens import user_of_token
+from qwestly_agent.domain.approval import KEEPS_MEMORIES
+from qwestly_agent.memory.actions import FORGET_MEMORIES
+from qwestly_agent.memory.view import Correction
+from qwestly_agent.stores import approvals, drafts, memories
+from qwestly_agent.stores.memories import READABLE, UNIQUE_STATUSES
+from tests.simulation.approvals import ApprovalStory
+from tests.simulation.chats import ChatStory
+from tests.simulation.database import Document
+from tests.simulation.scheduler import Process
+from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Story, written
+from tests.simulation.world import PEOPLE, Person
+
+WORDS = ("Zora", "Yara", "Xena", "Wanda", "Vera", "Uma", "Tilda", "Selma", "Runa", "Quinn", "Pola", "Olga")
+HELD_IN = (memories.COLLECTION, approvals.COLLECTION, drafts.COLLECTION, "agent_tool_calls", "agent_activity")
+"""Collections that hold no text which was forgotten; messages may, as transcripts, and no prompt has them."""
+
+
+@dataclass(eq=False)
+class Fact:
+    """Something that a person said of themselves."""
+
+    text: str
+    person: Person
+    is_sensitive: bool
+    replaces: "Fact | None" = None
+    said: list[Process[Any]] = field(default_factory=list[Process[Any]])
+    """By which the person said it."""
+    forgotten: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    """When they asked for it to be forgotten, and when they were told that it is."""
+    undone: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    corrected: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+
+    @property
+    def with_earlier(self) -> "list[Fact]":
+        return [self, *(self.replaces.with_earlier if self.replaces else ())]
+
+
+@dataclass
+class MemoryStory(Story):
+    approvals: ApprovalStory
+    chats: ChatStory
+    facts: list[Fact] = field(default_factory=list[Fact])
+    seen: list[str] = field(default_factory=list[str])
+    """Sentences about what somebody saw of others."""
+    asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Which memory was to go, and at whose wish."""
+
+    @property
+    def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
+        return (
+            (6, self.remember),
+            (3, self.correct),
+            (2, self.correct_in_chat),
+            (4, self.forget),
+            (2, self.forget_in_chat),
+            (2, self.undo),
+            (4, self.contend),
+            (2, self.decide),
+            (2, self.look),
+        )
+
+    # --- what happens ---
+
+    def new_fact(self, person: Person, *, is_sensitive: bool = False, replaces: Fact | None = None) -> Fact:
+        number = len(self.facts)
+        text = f"{person.name} keeps a bee called {WORDS[number % len(WORDS)]} {number}"
+        fact = Fact(text, person, is_sensitive, replaces)
+        self.facts.append(fact)
+        return fact
+
+    def remember(self) -> None:
+        tab = self.chats.tab()
+        known = [each for each in self.facts if each.person == tab.person]
+        is_new = not known or self.choices.number(4)
+        fact = (
+            self.new_fact(tab.person, is_sensitive=self.choices.number(4) == 1) if is_new else self.choices.one(known)
+        )
+
+        async def plan(context: Any) -> Any:
+            return await remember(context, "fact", fact.text, fact.text, fact.is_sensitive)
+
+        fact.said += self.chats.say(tab, f"Remember that {fact.text}.", plan, times=self.stage.times())
+
+    def contend(self) -> bool | None:
+        """Two things are done to one memory at once."""
+        if not (found := self._some("active")):
+            return False
+        acts = (self.correct, self.correct, self.forget, self.undo)
+        first, second = self.choices.one(acts), self.choices.one(acts)
+        self.stage.rivals(lambda: first(found), lambda: second(found))
+        return None
+
+    def correct(self, found: "tuple[Document, Fact] | None" = None) -> bool | None:
+        if not (found := found or self._some()):
+            return False
+        document, fact = found
+        new = self.new_fact(fact.person, is_sensitive=fact.is_sensitive, replaces=fact)
+        token, is_theirs = self.stage.token_for(fact.person.id)
+        begun = self.stage.now
+
+        async def work(services: Any) -> None:
+            user_id = await user_of_token(services.secrets, token, services.clock)
+            await pages.correct_memory(document["_id"], Correction(content=new.text), services, user_id)
+            if is_theirs:
+                fact.corrected.append((begun, self.stage.now))
+            else:
+                self.seen.append(f"{document['_id'][:9]} was corrected by a stranger")
+
+        new.said += self._start(f"correct {document['_id'][:9]} to {new.text}", work, is_theirs)
+        return None
+
+    def correct_in_chat(self) -> bool | None:
+        if not (found := self._some("active")):
+            return False
+        document, fact = found
+        new = self.new_fact(fact.person, replaces=fact)
+        tab = self.chats.tab()
+        if tab.person != fact.person:
+            return False
+
+        async def plan(context: Any) -> Any:
+            return await correct_memory(context, document["_id"], new.text, new.text)
+
+        new.said += self.chats.say(tab, f"No, {new.text}.", plan)
+        return None
+
+    def forget(self, found: "tuple[Document, Fact] | None" = None) -> bool | None:
+        if not (found := found or self._some()):
+            return False
+        document, fact = found
+        token, is_theirs = self.stage.token_for(fact.person.id)
+        begun = self.stage.now
+
+        async def work(services: Any) -> None:
+            user_id = await user_of_token(services.secrets, token, services.clock)
+            lineage = self._lineage(document["_id"])
+            if is_theirs:
+                self.asked.append((document["_id"], "forget"))
+            await pages.forget_memory(document["_id"], services, user_id)
+            if is_theirs:
+                for each in lineage:
+                    each.forgotten.append((begun, self.stage.now))
+            else:
+                self.seen.append(f"{document['_id'][:9]} was forgotten by a stranger")
+
+        self._start(f"forget {document['_id'][:9]}", work, is_theirs)
+        return None
+
+    def forget_in_chat(self) -> bool | None:
+        if not (found := self._some("active")):
+            return False
+        document, fact = found
+        tab = self.chats.tab()
+
+        async def plan(context: Any) -> Any:
+            return await forget_memory(context, [document["_id"]])
+
+        if tab.person == fact.person:
+            self.chats.say(tab, f"Please forget {self.chats.said}", plan)
+            return None
+        return False
+
+    def undo(self, found: "tuple[Document, Fact] | None" = None) -> bool | None:
+        if not (found := found or self._some("active")):
+            return False
+        document, fact = found
+        token, is_theirs = self.stage.token_for(fact.person.id)
+        begun = self.stage.now
+
+        async def work(services: Any) -> None:
+            user_id = await user_of_token(services.secrets, token, services.clock)
+            if is_theirs:
+                self.asked.append((document["_id"], "undo"))
+            await pages.undo_memory(document["_id"], services, user_id)
+            if is_theirs:
+                fact.undone.append((begun, self.stage.now))
+            else:
+                self.seen.append(f"{document['_id'][:9]} was undone by a stranger")
+            if document["undo_until"] + SKEW < self.world.time - REQUEST_SECONDS:
+                self.seen.append(f"{document['_id'][:9]} was undone after its time")
+
+        self._start(f"undo {document['_id'][:9]}", work, is_theirs)
+        return None
+
+    def decide(self) -> bool | None:
+        """On what is to be kept or forgotten, with the card's button."""
+        pending = [each for each in self.world.approvals if each.kind == "memory" and each.status == "pending"]
+        if not pending:
+            return False
+        record = self.choices.one(pending)
+        verb = self.choices.one(("approve", "approve", "reject"))
+        self.approvals.decide_on(record, verb, self.choices.one(("chat", "queue")), record)  # type: ignore[arg-type]
+        return None
+
+    def look(self) -> bool | None:
+        """Somebody lists, searches and reads memories; also those of others."""
+        person = self.stage.someone()
+        query = self.choices.one((None, "bee called"))
+        documents = [*self.world.table(memories.COLLECTION).values()]
+        other = self.choices.one(documents)["_id"] if documents else ""
+
+        async def work(services: Any) -> None:
+            user_id = await user_of_token(services.secrets, self.world.token(person.id), services.clock)
+            begun = self.stage.now
+            listed = await pages.list_memories(services, user_id, limit=30, after=0, status="active", query=query)
+            self._note_seen(person, begun, [each.content for each in listed.items])
+            if other:
+                detail = await pages.read_memory(other, services, user_id)
+                self._note_seen(person, begun, [detail.content, *(each.content for each in detail.before)])
+
+        self.stage.start(f"look at {person.name}'s memories", work, REQUEST_SECONDS, settings=self.world.chat_settings)
+        return None
+
+    def search_in_chat(self) -> None:
+        tab = self.chats.tab()
+
+        async def plan(context: Any) -> Any:
+            return await query_user_knowledge(context, "bee", "memories")
+
+        self.chats.say(tab, f"What do you know of me? {self.chats.said}", plan)
+
+    def _note_seen(self, person: Person, begun: float, texts: Sequence[str]) -> None:
+        for text in texts:
+            if not text.startswith(person.name):
+                self.seen.append(f"{person.name} saw “{text}”")
+            fact = next((each for each in self.facts if each.text == text), None)
+            if fact and self._is_gone(fact, begun):
+                self.seen.append(f"“{text}” was shown after it was forgotten")
+
+    def _some(self, *statuses: str) -> tuple[Document, Fact] | None:
+        """A memory that holds, or waits, and what it says."""
+        wanted = statuses or ("active", "active", "proposed")
+        documents = [each for each in self.world.table(memories.COLLECTION).values() if each["status"] in wanted]
+        if not documents:
+            return None
+        document = self.choices.one(documents)
+        return document, next(each for each in self.facts if each.text == document["content"])
+
+    def _lineage(self, memory_id: str) -> list[Fact]:
+        """What the memory says now, and what it had replaced."""
+        documents, ids = self.world.table(memories.COLLECTION), [memory_id]
+        for found in ids:  # which grows
+            ids += [key for key, each in documents.items() if each.get("superseded_by") == found and key not in ids]
+        texts = {documents[each].get("content") for each in ids if each in documents}
+        return [each for each in self.facts if each.text in texts]
+
+    def _start(self, name: str, work: Callable[[Any], Any], is_theirs: bool) -> list[Process[Any]]:
+        whose = "" if is_theirs else ", by a stranger"
+        return self.stage.start(f"{name}{whose}", work, CHAT_SECONDS, settings=self.world.chat_settings)
+
+    # --- what must hold ---
+
+    def check(self) -> Iterator[str]:
+        yield from self.seen
+        yield from self._forgotten()
+        yield from self._prompts()
+        yield from self._kept()
+        yield from self._gone_by_nobody()
+        yield from self._corrected()
+        yield from self._stays_forgotten()
+
+    def _is_gone(self, fact: Fact, begin: float) -> bool:
+        """True if they were told before that it is forgotten, and did not say it again since they asked."""
+        ends = [(begun, ended) for begun, ended in fact.forgotten if ended < begin]
+        if not ends:
+            return False
+        again = [each for each in fact.said if each.begun >= ends[-1][0] or not 0 <= each.ended < ends[-1][0]]
+        return not any(again)
+
+    def _forgotten(self) -> Iterator[str]:
+        for fact in self.facts:
+            if not fact.forgotten or not self._is_gone(fact, float("inf")):
+                continue
+            for collection in HELD_IN:
+                for key, document in self.world.table(collection).items():
+                    if fact.text in repr(document):
+                        yield f"“{fact.text}” was forgotten, and is in {key} of {collection}"
+            for conversation in self.world.table("agent_conversations").values():
+                kept = {name: each for name, each in conversation.items() if name in ("context", "summary")}
+                if fact.text in repr(kept):
+                    yield f"“{fact.text}” was forgotten, and is in the context of {conversation['_id']}"
+            ended = fact.forgotten[-1][1]
+            for key, versions in self.world.versions[memories.COLLECTION].items():
+                for at, document in written(versions):
+                    if at > ended and document["status"] in READABLE and document.get("content") == fact.text:
+                        yield f"“{fact.text}” was forgotten, and is {document['status']} again as {key[:9]}"
+
+    def _prompts(self) -> Iterator[str]:
+        for prompt in self.world.prompts:
+            person = next(each for each in PEOPLE if each.id == prompt.user_id)
+            for fact in self.facts:
+                if fact.text not in prompt.text:
+                    continue
+                if fact.person != person:
+                    yield f"“{fact.text}” was in a prompt of {person.name}"
+                if self._is_gone(fact, prompt.process.begun):
+                    yield f"“{fact.text}” was forgotten, and is in a prompt"
+
+    def _kept(self) -> Iterator[str]:
+        unique: dict[tuple[str, str], str] = {}
+        for key, document in self.world.table(memories.COLLECTION).items():
+            if document["status"] not in UNIQUE_STATUSES:
+                continue
+            place = (document["user_id"], document["content"])
+            if place in unique:
+                yield f"“{document['content']}” is remembered twice"
+            unique[place] = key
+            fact = next(each for each in self.facts if each.text == document["content"])
+            if fact.person.id != document["user_id"]:
+                yield f"“{fact.text}” is remembered of somebody else"
+            is_sensitive = fact.is_sensitive and not fact.replaces
+            if document["status"] == "active" and is_sensitive and not self._was_approved(key):
+                yield f"“{fact.text}” is remembered though nobody approved it"
+
+    def _was_approved(self, memory_id: str) -> bool:
+        for key, versions in self.world.records.items():
+            history = written(versions)
+            if history[0][1]["tool"] != KEEPS_MEMORIES or memory_id not in history[0][1]["args"]:
+                continue
+            said_yes = [each for each in self.stage.decided.get(key, ()) if each.decision.decision == "approve"]
+            if said_yes and any(document["status"] == "approved" for _, document in history):
+                return True
+        return False
+
+    def _gone_by_nobody(self) -> Iterator[str]:
+        """What is forgotten was to be forgotten, undone or declined."""
+        reasons = {memory_id for memory_id, _ in self.asked}
+        for versions in self.world.records.values():
+            for _, document in written(versions):
+                is_no = document["tool"] == KEEPS_MEMORIES and document["status"] == "rejected"
+                is_forgetting = document["tool"] == FORGET_MEMORIES.tool and document["decided_by"] in ("chat", "queue")
+                if is_no or is_forgetting:
+                    reasons |= {key for key in self.world.versions[memories.COLLECTION] if key in document["args"]}
+        said = {self._text(key) for key in reasons}
+        earlier = {each.text for fact in self.facts if fact.text in said for each in fact.with_earlier}
+        for key, document in self.world.table(memories.COLLECTION).items():
+            if document["status"] == "forgotten" and self._text(key) not in earlier and key not in reasons:
+                fact = next(each for each in self.facts if each.text == self._text(key))
+                # What corrects it at the same moment goes with it.
+                if not any(each.forgotten or each.undone or each.text in said for each in fact.with_earlier):
+                    yield f"“{fact.text}” was forgotten by nobody"
+
+    def _text(self, memory_id: str) -> str:
+        return next(each["content"] for _, each in written(self.world.versions[memories.COLLECTION][memory_id]))
+
+    def _corrected(self) -> Iterator[str]:
+        active = {
+            (each["user_id"], each["content"])
+            for each in self.world.table(memories.COLLECTION).values()
+            if each["status"] == "active"
+        }
+        for fact in self.facts:
+            new = [each for each in self.facts if each.replaces is fact]
+            if not fact.corrected or (fact.person.id, fact.text) not in active:
+                continue
+            ended = fact.corrected[-1][1]
+            was_undone = any(each.undone or each.forgotten for each in new)
+            was_said = any(each.begun > fact.corrected[-1][0] - SKEW or each.ended > ended for each in fact.said)
+            if not (was_undone or was_said):
+                yield f"“{fact.text}” was corrected, and still holds"
+        for fact in self.facts:
+            versions = [
+                each.text
+                for each in self.facts
+                if each.replaces is fact and (each.person.id, each.text) in active and all(map(_is_whole, each.said))
+            ]
+            again = any(each.undone or len(each.said) > 1 for each in (fact, *self.facts) if each.replaces is fact)
+            if len(versions) > 1 and not again:
+                yield f"“{fact.text}” was corrected, and both hold: {versions}"
+
+    def _stays_forgotten(self) -> Iterator[str]:
+        for key, versions in self.world.versions[memories.COLLECTION].items():
+            for (_, before), (_, after) in pairwise(written(versions)):
+                if before["status"] == "forgotten" and after["status"] != "forgotten":
+                    yield f"{key[:9]} was forgotten, and is {after['status']}"
+
+
+def _is_whole(process: Process[Any]) -> bool:
+    """True if nothing of it went wrong, so that it did all of its work or none."""
+    return process.ended >= 0 and not (process.faults or process.error)

@@ -1,0 +1,12 @@
+"""Mistakes that the simulation must find, by the story that finds them."""
+
+from collections.abc import Mapping
+
+from tests.simulation.planted import accounts, approvals, chats, executions, mails, memories
+from tests.simulation.planted.plant import Plant
+
+PLANTED: Mapping[str, Plant] = {
+    plant.__name__.strip("_").replace("_", " "): plant
+    for story in (approvals, mails, executions, chats, memories, accounts)
+    for plant in story.PLANTS
+}

@@ -1,0 +1,54 @@
+"""Mistakes with accounts: erasure, brakes, and what is earned."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest.mock import patch
+
+from qwestly_agent import account
+from qwestly_agent.approvals import autonomy
+from qwestly_agent.domain.approval import Approval, Grant, Level, Standing
+from qwestly_agent.stores.user_data import UserData, user_collections
+from tests.simulation.planted.plant import Plant
+
+
+def _erased_but_for_drafts() -> AbstractContextManager[Any]:
+    left = tuple(each for each in user_collections() if each != "agent_drafts")
+    return patch.object(account, "user_collections", lambda: left)
+
+
+def _erased_with_others() -> AbstractContextManager[Any]:
+    async def erase(self: UserData, user_id: str, collection: str) -> int:
+        return (await self.database[collection].delete_many({})).deleted_count
+
+    return patch.object(UserData, "erase", erase)
+
+
+def _offered_for_any_yes() -> AbstractContextManager[Any]:
+    """Days are counted whatever was decided on them."""
+
+    def days_of_yes(records: Iterable[Approval], *_: Any) -> int:
+        return len(list(records))
+
+    return patch.object(autonomy, "days_of_yes", days_of_yes)
+
+
+def _a_no_ends_nothing() -> AbstractContextManager[Any]:
+    """A grant stands whatever its person said since."""
+    return patch.object(autonomy, "is_standing", lambda grant, *_: grant.ended_at is None)
+
+
+def _earned_above_the_ceiling() -> AbstractContextManager[Any]:
+    def with_grant(self: Standing, grant: Grant | None) -> Level:
+        return grant.level if grant else self.level
+
+    return patch.object(Standing, "with_grant", with_grant)
+
+
+PLANTS: tuple[Plant, ...] = (
+    _erased_but_for_drafts,
+    _erased_with_others,
+    _offered_for_any_yes,
+    _a_no_ends_nothing,
+    _earned_above_the_ceiling,
+)

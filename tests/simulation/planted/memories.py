@@ -1,0 +1,101 @@
+"""Mistakes in what is remembered and forgotten."""
+
+from contextlib import AbstractContextManager, ExitStack
+from itertools import count
+from typing import Any
+from unittest.mock import patch
+
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory import service
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.memories import COLLECTION, WITHOUT_VECTORS, Memories, Tombstones, memories_of
+from qwestly_agent.stores.messages import Messages
+from tests.simulation.planted.plant import Plant
+
+
+async def _nothing(*_: Any, **__: Any) -> None: ...
+
+
+def _earlier_versions_stay() -> AbstractContextManager[Any]:
+    """What a forgotten memory had replaced is kept."""
+
+    async def find_lineage(self: Memories, user_id: str, memory_ids: Any, *_: Any) -> list[Memory]:
+        return await self.get_many(user_id, [*memory_ids])
+
+    return patch.object(Memories, "find_lineage", find_lineage)
+
+
+def _forgotten_words_stay_in_prompts() -> AbstractContextManager[Any]:
+    stack = ExitStack()
+    stack.enter_context(patch.object(Messages, "exclude_from_prompts", _nothing))
+    stack.enter_context(patch.object(Messages, "exclude_run_from_prompts", _nothing))
+    stack.enter_context(patch.object(Conversations, "drop_contexts", _nothing))
+    return stack
+
+
+def _forgotten_words_are_kept() -> AbstractContextManager[Any]:
+    """A tombstone has the text of what it stands for."""
+    return patch.object(Tombstones, "end", _nothing)
+
+
+def _sensitive_without_a_yes() -> AbstractContextManager[Any]:
+    async def write_memory(services: Any, user_id: str, memory: Memory, *given: Any, **more: Any) -> Any:
+        active = memory.model_copy(update={"status": "active"})
+        return await original(services, user_id, active, *given, **more)
+
+    original = service.write_memory
+    return patch.object(service, "write_memory", write_memory)
+
+
+def _memories_of_everybody() -> AbstractContextManager[Any]:
+    async def most_salient(self: Memories, user_id: str, limit: int) -> list[Memory]:
+        found = self.database[COLLECTION].find({"status": "active"}, WITHOUT_VECTORS)
+        return memories_of(await found.sort("salience", -1).limit(limit).to_list())
+
+    return patch.object(Memories, "most_salient", most_salient)
+
+
+def _anybody_may_forget() -> AbstractContextManager[Any]:
+    """A memory is found by its id alone."""
+
+    async def begin(self: Tombstones, user_id: str, memory_ids: Any, *given: Any) -> dict[str, str]:
+        found = await self.database[COLLECTION].find({"_id": {"$in": [*memory_ids]}}, {"user_id": 1}).to_list()
+        return await original(self, found[0]["user_id"] if found else user_id, memory_ids, *given)
+
+    async def find_lineage(self: Memories, user_id: str, memory_ids: Any, *given: Any) -> list[Memory]:
+        found = await self.database[COLLECTION].find({"_id": {"$in": [*memory_ids]}}, {"user_id": 1}).to_list()
+        return await lineage(self, found[0]["user_id"] if found else user_id, memory_ids, *given)
+
+    original, lineage, stack = Tombstones.begin, Memories.find_lineage, ExitStack()
+    stack.enter_context(patch.object(Tombstones, "begin", begin))
+    stack.enter_context(patch.object(Memories, "find_lineage", find_lineage))
+    return stack
+
+
+def _corrected_and_still_there() -> AbstractContextManager[Any]:
+    async def supersede(*_: Any, **__: Any) -> bool:
+        return True
+
+    return patch.object(Memories, "supersede", supersede)
+
+
+def _remembered_twice() -> AbstractContextManager[Any]:
+    numbers = count()
+
+    async def add(self: Memories, user_id: str, memory: Memory, hash: str, *given: Any, **more: Any) -> bool:
+        return await original(self, user_id, memory, f"{hash}{next(numbers)}", *given, **more)
+
+    original = Memories.add
+    return patch.object(Memories, "add", add)
+
+
+PLANTS: tuple[Plant, ...] = (
+    _earlier_versions_stay,
+    _forgotten_words_stay_in_prompts,
+    _forgotten_words_are_kept,
+    _sensitive_without_a_yes,
+    _memories_of_everybody,
+    _anybody_may_forget,
+    _corrected_and_still_there,
+    _remembered_twice,
+)
