@@ -21,7 +21,7 @@ from qwestly_agent.approvals.act import answer_act
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import build_stores
-from qwestly_agent.clients.aws import Mail, Workflows
+from qwestly_agent.clients.aws import ErasureLog, Mail, Workflows
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.candidate import CANDIDATES, CARDS, PREFERENCES
@@ -274,6 +274,7 @@ class World:
             workflows=Workflows(self.aws.client, given.task_token_key, "machine:"),
             mail=Mail(self.aws.client, given.mail_from),
             event_bus=None,
+            erasure_log=ErasureLog(self.aws.client, "erasures", ("a-key-of-the-tests",), clock),
             candidate_app=CandidateApp(
                 self.http, f"https://app.example{API_PATH}", given.signing_secret, clock, lambda: next(ids)
             ),
