@@ -69,6 +69,7 @@ def settings_of(stage: Stage, function: str, mongodb_uri: str) -> Settings:
         "mongodb-chat-uri": mongodb_uri,
         "shared-secret": SECRET,
         "candidate-api-secret": API_SECRET,
+        "erasure-key": "e" * 64,
         "openai-api-key": "sk-eu",
     }
     path = stage.parameter("ConfigurationPath")

@@ -146,6 +146,8 @@ class ScriptedBackend:
         }
         self.home |= {"needs_you": [], "new": [], "jobs": [], "missing": []}
         self.home |= {"going": {"goal": "", "step": None, "lesson": None}}
+        self.home_once_decided: dict[str, Any] = {}
+        """What changes there with the next decision."""
         self.learning: dict[str, Any] = {
             "progress": {"goal": "", "goals": [], "gaps": [], "due": 0, "unread": 0, "next": None}
         }
@@ -216,6 +218,7 @@ class ScriptedBackend:
         if not record:
             return error(404, "not_found", "There is nothing here.")
         if record["status"] == "pending":
+            self.home |= self.home_once_decided
             if decision["args_digest"] != record["args_digest"]:
                 return error(409, "changed", "This is not what you were shown. Please look at it again.")
             args = record["args"] | decision.get("args", {})

@@ -71,7 +71,7 @@ def test_the_page_opens_with_what_needs_the_person_and_one_approval_open(page: P
 
 
 def test_an_approval_at_home_is_done_and_no_longer_counted(page: Page, home: Locator, backend: ScriptedBackend):
-    backend.home |= {"first": None, "needs_you": [DUE], "counts": {"needs_you": 1, "waiting": 0}}
+    backend.home_once_decided = {"first": None, "needs_you": [DUE], "counts": {"needs_you": 1, "waiting": 0}}
     Card(home).press("Approve")
     backend.wait_for(1, "POST", "/api/approvals/ap_1/decision")
     expect(page).to_have_title("(1) Qwestly")
