@@ -58,6 +58,7 @@ SECRETS = {
     "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
     "DEEPSEEK_API_KEY": "sk-deepseek",
     "OPENAI_API_KEY": "sk-openai",
+    "ERASURE_KEY": "e" * 32,
 }
 A_MACHINE = {"StartAt": "done", "States": {"done": {"Type": "Succeed"}}}
 UNUSABLE = "candidate app: gives no answer of use: is CANDIDATE_API_URL right, and the secret the same there?"

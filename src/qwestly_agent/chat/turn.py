@@ -504,8 +504,8 @@ class Turn:
     approvals: TurnApprovals
     under_way: UnderWay
     """Pending and running work in all conversations."""
-    read_at: float
-    """When the prompt's data was read, in seconds since the epoch. Content forgotten later may be in the prompt."""
+    read_until: float
+    """In seconds since the epoch. Content forgotten at this moment or later may be in the prompt."""
     record: Record
     """Filled while the turn runs."""
     has_returned_to_base: bool = False

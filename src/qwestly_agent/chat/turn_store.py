@@ -348,7 +348,8 @@ class TurnStore:
             deadline=deadline,
             approvals=approvals,
             under_way=known.under_way,
-            read_at=read_at,
+            # The moments are those of several processes' clocks: what is newer than the newest was not there yet.
+            read_until=min(read_at, math.nextafter(known.last_withdrawn or 0.0, math.inf)),
             record=Record(claim.turn.started_at),
             has_returned_to_base=claim.assignment != assignment
             and bool(claim.assignment and claim.assignment.given_up),
@@ -571,7 +572,7 @@ class TurnStore:
     async def _exclude_forgotten(self, turn: Turn) -> None:
         """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
         services, user_id = self.services, turn.claim.user_id
-        if await services.tombstones.forgotten_since(user_id, turn.read_at - SETTLED_SECONDS):
+        if await services.tombstones.forgotten_since(user_id, turn.read_until):
             await asyncio.gather(
                 services.messages.exclude_run_from_prompts(user_id, turn.run_id),
                 services.conversations.drop_contexts(user_id),
