@@ -779,7 +779,7 @@ def test_who_is_found_in_danger_by_moderation_is_counted(deployed: Deployed, mod
         results = asked(deployed, MODERATION_BASE_URL=deployed.models["MODEL_BASE_URL"])
         return [each for each in told(results, mark) if each.startswith("moderation: ")]
 
-    messages = trouble.load("unseen.txt")
+    messages = trouble.load("unseen")
     danger = [each.text for each in messages if each.label == "s"]
     model.in_danger = tuple(danger)
     counted = f"of {len(danger[::2])} in danger, and takes 0 of 100 others for one (a release asks 80 % and 2 %)"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evals.claims import FOLDER, Case, load
+from evals.claims import UNSEEN, Case, load
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
@@ -371,7 +371,7 @@ async def test_no_claim_and_no_source_of_the_labelled_ones_breaks_a_section(
 ) -> None:
     """Without a judge: what stands are words of the sources, and a card is made of them as of any other."""
     people: dict[str, list[Case]] = {}
-    for case in load(FOLDER.parent / "unseen"):
+    for case in load(UNSEEN):
         people.setdefault(case.person, []).append(case)
     for user_id, cases in sample(people.items(), 20):
         evidence = {

@@ -1,4 +1,4 @@
-"""Who says in so many words that they are in trouble, and who only speaks of it. `evals/trouble` has the sentences."""
+"""Explicit statements of people in trouble, and others. The sentences stand in `evals/trouble.tsv.gz`."""
 
 import random
 import re
@@ -27,16 +27,16 @@ def test_a_language_has_at_most_twenty_five_phrases() -> None:
 
 
 def test_who_says_it_in_so_many_words_is_found_and_in_their_language() -> None:
-    said = [each for each in trouble.load("plain.txt", "plain-2.txt") if each.label == "e"]
+    said = [each for each in trouble.load("plain", "plain-2") if each.label == "e"]
     found = [(each, trouble_in(each.text)) for each in said]
     missed = [each.text for each, one in found if one is None]
     assert len(missed) <= (1 - LEAST_FOUND) * len(said), missed
     assert [(each.text, one) for each, one in found if one and one.language != each.language] == []
 
 
-@pytest.mark.parametrize("file", ["plain.txt", "plain-2.txt", "unseen.txt", "first-rounds.txt"])
-def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_alarms(file: str) -> None:
-    said = [each.text for each in trouble.load(file) if each.label == "p"]
+@pytest.mark.parametrize("name", ["plain", "plain-2", "unseen", "first-rounds"])
+def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_alarms(name: str) -> None:
+    said = [each.text for each in trouble.load(name) if each.label == "p"]
     assert len(said) >= 300
     alarms = [each for each in said if trouble_in(each)]
     assert len(alarms) <= MOST_ALARMS * len(said), alarms
@@ -90,7 +90,7 @@ def test_the_phrases_and_two_other_signals_together_miss_hardly_anybody() -> Non
     chance = random.Random(74)
 
     def share(label: str) -> float:
-        said = [each for each in trouble.load("plain.txt", "plain-2.txt") if each.label == label]
+        said = [each for each in trouble.load("plain", "plain-2") if each.label == label]
         found = [any((one, chance.random() < 0.75, chance.random() < 0.75)) for one in trouble.by_phrases(said)]
         return sum(found) / len(said)
 
