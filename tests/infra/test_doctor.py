@@ -135,6 +135,12 @@ class Deployed:
         return asyncio.run(examined())
 
 
+def delete_machine(deployed: Deployed, name: str) -> None:
+    states = deployed.client("stepfunctions")
+    [arn] = [each["stateMachineArn"] for each in states.list_state_machines()["stateMachines"] if each["name"] == name]
+    states.delete_state_machine(stateMachineArn=arn)
+
+
 def told(results: list[Result], mark: str) -> list[str]:
     return [f"{each.about}: {each.what}" for each in results if each.mark == mark]
 
@@ -266,10 +272,14 @@ def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_look
 
 
 def test_the_doctors_calls_stand_in_the_table_of_rights(deployed: Deployed) -> None:
-    for machine in deployed.stage.template.of_type(MACHINE):
-        deployed.aws.run(deployed.stage.template.name(machine))
+    machines = [deployed.stage.template.name(each) for each in deployed.stage.template.of_type(MACHINE)]
+    for name in machines:
+        deployed.aws.run(name)
     with recording() as calls:
         deployed.examined()
+    for name in machines:  # their executions go with them
+        delete_machine(deployed, name)
+        deployed.aws.create_machine(name, A_MACHINE)
     compare({"doctor": calls})
 
 
@@ -476,9 +486,8 @@ def an_execution_that_nearly_filled_its_history(deployed: Deployed) -> Iterator[
 
 
 def a_machine_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:
-    name, states = "qwestly-agent-dev-generate-card", deployed.client("stepfunctions")
-    [arn] = [each["stateMachineArn"] for each in states.list_state_machines()["stateMachines"] if each["name"] == name]
-    states.delete_state_machine(stateMachineArn=arn)
+    name = "qwestly-agent-dev-generate-card"
+    delete_machine(deployed, name)
     yield [f"Step Functions: there is no {name}"]
     deployed.aws.create_machine(name, A_MACHINE)
 
