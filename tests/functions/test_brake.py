@@ -83,7 +83,7 @@ def test_nothing_begins_while_it_is_on_and_all_is_as_before_once_it_is_off(clien
     assert client.say("And now?", first.conversation_id).last.name == "done"
 
 
-def test_it_is_the_users_own(chat: ChatServer, client: Client) -> None:
+def test_a_brake_stops_only_its_own_users_turns(chat: ChatServer, client: Client) -> None:
     client.request("POST", "/api/brake")
     with Client(chat.url, f"{client.user_id}-neighbour") as neighbour:
         assert neighbour.get("/api/brake")["state"] == "running"
@@ -105,7 +105,7 @@ def read_to_the_end(events: Iterator[Event]) -> Event:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_once_it_is_pulled_none_of_fifty_streams_says_a_word_more(
+def test_the_brake_of_everybody_stops_fifty_streams_at_once(
     chat: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pause, "PATIENCE_SECONDS", LONG)
@@ -236,7 +236,7 @@ def statuses_of(user: Client) -> dict[str, str]:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_once_it_is_pulled_no_effect_begins_while_fifty_streams_run(
+def test_no_effect_begins_after_the_brake_while_fifty_streams_run(
     chat: ChatServer,
     client: Client,
     model: ModelServer,

@@ -256,9 +256,7 @@ async def make_indexes(mongo: str) -> None:
         await apply(client[DATABASE])
 
 
-def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_looked_at_and_nothing_was_spent(
-    deployed: Deployed, model: ModelServer
-) -> None:
+def test_a_healthy_stage_is_examined_whole_without_cost_or_findings(deployed: Deployed, model: ModelServer) -> None:
     def written() -> dict[str, int]:
         return {name: deployed.database[name].count_documents({}) for name in deployed.database.list_collection_names()}
 
@@ -783,7 +781,7 @@ def test_a_providers_refusal_of_an_embedding_is_told(deployed: Deployed, model: 
     ]
 
 
-def test_who_is_found_in_danger_by_moderation_is_counted(deployed: Deployed, model: ModelServer) -> None:
+def test_people_in_danger_found_by_moderation_are_counted(deployed: Deployed, model: ModelServer) -> None:
     def said(mark: str) -> list[str]:
         results = asked(deployed, MODERATION_BASE_URL=deployed.models["MODEL_BASE_URL"])
         return [each for each in told(results, mark) if each.startswith("moderation: ")]
@@ -814,7 +812,7 @@ def test_a_key_that_a_provider_repeats_is_not_told(
     assert SECRETS["DEEPSEEK_API_KEY"] not in found
 
 
-def test_of_a_few_documents_none_needs_to_have_every_field(deployed: Deployed) -> None:
+def test_a_field_may_be_missing_in_some_of_the_sampled_documents(deployed: Deployed) -> None:
     deployed.database["qc_sections"].update_one({"_id": "1"}, {"$unset": {"headline": ""}})
     results = deployed.examined_from_here()
     assert told(results, "WRONG") == []

@@ -237,7 +237,7 @@ async def test_a_text_with_a_tag_in_it_can_be_quoted_as_the_prompt_shows_it(
     assert [each.text for each in standing(section)] == ["Wrote parsers."]
 
 
-async def test_of_two_verdicts_on_one_claim_the_no_counts(services: ModelServices, model: ModelServer) -> None:
+async def test_the_negative_of_two_verdicts_on_a_claim_counts(services: ModelServices, model: ModelServer) -> None:
     for verdicts in ((NO, YES), (YES, NO), (YES | {"why": "Denied."}, YES)):
         model.script(says(claim("Coaches a chess club.")), judges(*verdicts), says())
         assert not standing(await written(services, "u1", ORDER))

@@ -107,7 +107,7 @@ def test_is_not_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> No
     assert excluding_wish(advert(**changes), JobWishes(**wishes)) is None
 
 
-def test_it_is_reported_what_the_wishes_ruled_out() -> None:
+def test_the_number_of_jobs_ruled_out_by_each_wish_is_reported() -> None:
     places = ("Berlin, DE", "Ghent, BE", "Ghent, BE")
     adverts = [advert(id=str(number), country=place[-2:], areas=(place[:-4],)) for number, place in enumerate(places)]
     fits, reported = without_excluded(adverts, JobWishes(places=("Berlin",)))

@@ -26,7 +26,7 @@ def test_a_language_has_at_most_twenty_five_phrases() -> None:
     assert sum(len(re.findall(r"[^\s,|]+", each)) for each in lists) <= MOST_WORDS
 
 
-def test_who_says_it_in_so_many_words_is_found_and_in_their_language() -> None:
+def test_explicit_statements_of_trouble_are_found_with_their_language() -> None:
     said = [each for each in trouble.load("plain", "plain-2") if each.label == "e"]
     found = [(each, trouble_in(each.text)) for each in said]
     missed = [each.text for each, one in found if one is None]
@@ -35,7 +35,7 @@ def test_who_says_it_in_so_many_words_is_found_and_in_their_language() -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "plain-2", "unseen", "first-rounds"])
-def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_alarms(name: str) -> None:
+def test_talk_of_work_others_or_the_past_alarms_at_most_once_in_a_hundred(name: str) -> None:
     said = [each.text for each in trouble.load(name) if each.label == "p"]
     assert len(said) >= 300
     alarms = [each for each in said if trouble_in(each)]
@@ -81,7 +81,7 @@ def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_
         ("mein Chef droht mir, dass er mich umbringt", Trouble("violence", "de")),
     ],
 )
-def test_how_it_is_written_does_not_matter_and_what_it_is_about_does(said: str, found: Any) -> None:
+def test_spelling_makes_no_difference_to_trouble_and_its_subject_does(said: str, found: Any) -> None:
     assert trouble_in(said) == found
 
 
