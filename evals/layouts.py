@@ -28,7 +28,7 @@ NEAR_LINES = 3
 
 Person = Mapping[str, Any]
 Line = tuple[str, ...]
-"""What stands in one line, or beside each other."""
+"""Texts that stand in one line, side by side."""
 
 
 def people() -> list[Person]:

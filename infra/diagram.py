@@ -18,7 +18,7 @@ Edge: TypeAlias = tuple[str, str, str]
 Properties: TypeAlias = Mapping[str, Any]
 
 EXECUTING = {"execute", "decide_and_follow_up"}
-"""Whoever calls these has an effect performed."""
+"""Functions whose callers have an effect performed."""
 ROUTERS = ROOT / "src/qwestly_agent/chat/routers"
 """Imported by the chat's app; those of workflows by name."""
 

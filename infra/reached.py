@@ -1,4 +1,4 @@
-"""What a function asks `Services` for, itself and through every function and class that it names."""
+"""The parts of `Services` that a function uses, itself or through the functions and classes that it names."""
 
 import ast
 import inspect

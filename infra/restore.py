@@ -79,13 +79,13 @@ class Check:
     database: AsyncDatabase[Document]
     """Without the driver's short time limits, because all users' documents are read."""
     lines: list[dict[str, Any]]
-    """Of the erasure log, since a little before the moment."""
+    """Lines of the erasure log from shortly before the moment on."""
     since: float
     """The moment whose state the database has."""
     until: float
     """When the stage was stopped."""
     _users: dict[str, str] = field(default_factory=dict[str, str])
-    """By the hashes of their ids."""
+    """User ids by their hashes."""
     _erased: set[str] = field(default_factory=set[str])
 
     @property

@@ -52,7 +52,7 @@ NEEDED = (
     *("EMBEDDINGS_BASE_URL", "MODERATION_BASE_URL", "AGENT_DESIGN", "AGENT_DESIGN_PATHS"),
     "MEMORY_FORGOTTEN_FROM",
 )
-"""What is read of the environment or of a stage; other references to secrets are not looked up."""
+"""References that are resolved from the environment or a stage; other secrets are not read."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

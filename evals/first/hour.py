@@ -1,4 +1,4 @@
-"""What the steps of a run share, and how a step is played: by units, several at a time, each finished once."""
+"""Shared parts of a run's steps. A step is played in units, several at a time, each finished once."""
 
 import os
 import threading
@@ -39,7 +39,7 @@ class Hour:
     gateway: Gateway
     say: Callable[[str], None]
     most_cases: int | None = None
-    """Of each step; None for all."""
+    """Maximum cases of each step; None for all."""
     public_sets: Sequence[Path] = ()
     exits: ExitStack = field(default_factory=ExitStack)
     _stage: Stage | None = None
@@ -78,7 +78,7 @@ Units: TypeAlias = Callable[[Hour], Sequence[Unit] | str]
 class Step:
     name: str
     share: float
-    """Of the ceilings in money and time. What a step leaves is there for the next ones."""
+    """The step's share of the limits in money and time; what it leaves is available to later ones."""
     units: Units
     at_once: int = 1
     measures_provider: bool = False

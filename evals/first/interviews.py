@@ -30,9 +30,9 @@ from tests.servers import Client
 
 FILE = FOLDER / "interviews/twelve.yaml"
 ONBOARDING = "nurse"
-"""Of the whole talks."""
+"""One of the whole talks."""
 FEWEST_WORDS = 4
-"""Of an answer to a question, beside the interviewer's own question."""
+"""Minimum words of an answer, besides those of the question."""
 COMPLETE = ("covered", "out_of_topics")
 
 
@@ -72,7 +72,7 @@ class Talk:
     exchanges: list[Exchange] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     proposed: str = ""
-    """What waits for approval at the end, as JSON in lower case."""
+    """The pending approval at the end, as JSON in lower case."""
 
 
 def people() -> list[Person]:

@@ -35,7 +35,7 @@ class Journal:
 
     file: Path
     units: dict[str, Found] = field(default_factory=dict)
-    """What is finished, by key."""
+    """Finished units, by key."""
     failed: dict[str, str] = field(default_factory=dict)
     """Units that ended with an error, and the error; another run tries them again."""
     wanting: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Journal:
     revisions: dict[str, str] = field(default_factory=dict)
     """The date by revision of the code."""
     minutes: float = 0.0
-    """Of all runs together."""
+    """Minutes of all runs together."""
     spent_usd: float = 0.0
     """Prices of answered requests, and the highest price of each request that is unanswered."""
     by_step: Counter[str] = field(default_factory=Counter)

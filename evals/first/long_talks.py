@@ -15,7 +15,7 @@ from evals.first.journal import Found
 from evals.outcomes import Outcome
 
 QUESTIONS = 100
-"""Of each set."""
+"""Questions of each set."""
 
 
 def long_talk_units(hour: Hour) -> Sequence[Unit] | str:

@@ -1,4 +1,4 @@
-"""What is promised, and what to change first where a promise is broken (`measures.yaml`)."""
+"""Promises, and what to change first where one is broken (`measures.yaml`)."""
 
 from pathlib import Path
 

@@ -146,7 +146,7 @@ class Meaning:
 WORDS = Meaning(lambda texts: [*map(phrase_embedding, texts)], sure=0.62, unsure=0.45)
 """The scripted vectors: words and letters, in any language."""
 OTHER_LANGUAGES = replace(WORDS, sure=0.72, unsure=0.5)
-"""Beside an embedding that knows meaning, words decide only where most of them are the same."""
+"""With an embedding that knows meaning, words decide only if most of them are equal."""
 
 
 def by_meaning(embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]) -> Meaning:
@@ -160,7 +160,7 @@ class Played:
     calls: Sequence[tuple[str, Object | None]] = ()
     """Tools and their arguments; None stands for the required parameters."""
     after: str = ""
-    """What follows an answer that is made from the results."""
+    """Text after an answer that is made from the results."""
 
 
 @dataclass(frozen=True)

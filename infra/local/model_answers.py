@@ -37,7 +37,7 @@ class Thought:
 
 
 ORCHESTRATOR = "You lead an interview"
-"""How the instructions begin of the request that intents help to answer."""
+"""The beginning of the instructions of the request that intents help to answer."""
 NOBODY_YET = (
     "I don't know anything about you yet. Tell me what you do and what you are looking for, for example: “I lead a "
     "team of five, and I want to work on climate.” I remember what you tell me, and you can see, correct or delete "

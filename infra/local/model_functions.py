@@ -26,7 +26,7 @@ _CONDITION = re.compile(
     r"|remote\w*)\b[, ]*)+",
     re.IGNORECASE,
 )
-"""What a query to a board leaves out."""
+"""Words that a query to a board leaves out."""
 _REMOTE = re.compile(r"\bremot\w*|\bhome ?office\b|\bteletrabajo\b|\bfrom home\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:in|near|around|bei|en) (?P<place>(?!remot)[^\W\d_]{3,})", re.IGNORECASE)
 _TOLD_OF_JOBS: Mapping[str, tuple[str, str, str]] = {
@@ -49,7 +49,7 @@ _TOLD_OF_JOBS: Mapping[str, tuple[str, str, str]] = {
         "ves qué habla a favor y en contra de cada uno.",
     ),
 }
-"""By language: above what was found, where nothing was, and what was searched for."""
+"""Texts by language: above results, without results, and for the query."""
 
 
 def _find_jobs(names: Mapping[str, Any]) -> str | dict[str, Any]:

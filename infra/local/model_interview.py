@@ -151,7 +151,7 @@ _KINDS: Mapping[str, str] = {
     "why do you ask": "question",
     "how many questions": "question",
 }
-"""What the intents of `intents/interview.yaml` are to the orchestrator."""
+"""The orchestrator's kinds, by the intents of `intents/interview.yaml`."""
 _CORRECTS = re.compile(r"^(?:sorry|no,|actually|i meant)\b", re.IGNORECASE)
 _TO_US = re.compile(
     r"^(?:let['’]s|let us|show|please|can you|could you|that['’]s (?:enough|all)|thanks|hello|hi\b|no\b|why\b|you\b|"
@@ -188,7 +188,7 @@ _ASIDE: Mapping[str, str] = {
     "They do not want to tell": "All right, we leave that.",
     "They correct something": "I have changed that.",
 }
-"""What is said before the question, by how the task begins."""
+"""The remark before the question, by the beginning of the task."""
 
 
 def _task(names: Mapping[str, Any]) -> str:

@@ -302,4 +302,4 @@ OF_LEARNING: Mapping[str, Callable[[Sequence[str]], Any]] = {
     "You decide how broad": read_granularity,
     "You write a lesson": write_lesson,
 }
-"""By how the instructions begin."""
+"""Answers by the beginning of the instructions."""

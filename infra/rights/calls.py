@@ -55,7 +55,7 @@ RESOURCES: Mapping[str, str] = {
     "states:StopExecution": "{executionArn}",
     "states:UpdateStateMachine": "{stateMachineArn}",
 }
-"""What an action is checked on, made of the parameters of its call."""
+"""The resources that an action is checked on, made of its call's parameters."""
 RENAMED = {"lambda:Invoke": "lambda:InvokeFunction", "monitoring:DescribeAlarms": "cloudwatch:DescribeAlarms"}
 WRITTEN = (
     (r"(us-east-1|eu-west-1)(?=:)", "<region>"),

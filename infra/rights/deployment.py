@@ -63,7 +63,7 @@ OF_A_FUNCTION = {
     *("AWS::Lambda::Url", "AWS::Lambda::Version"),
 }
 BOUND = {"iam:AttachRolePolicy", "iam:CreateRole", "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"}
-"""What would widen a role, so that it asks for the boundary."""
+"""Actions that widen a role and therefore require the boundary."""
 
 
 def of_cloudformation(stack: Stack, role: str, boundary: str, bucket: str) -> Iterator[Row]:
@@ -87,7 +87,7 @@ def of_cloudformation(stack: Stack, role: str, boundary: str, bucket: str) -> It
 def _calls(
     stack: Stack, name: str, kind: str, properties: Mapping[str, Any], action: str, boundary: str, bucket: str
 ) -> Iterator[Call]:
-    """What this action is checked on for this resource."""
+    """Yield the calls that this action is checked on for this resource."""
     service = action.partition(":")[0]
     if action == "iam:PassRole":
         if given := properties.get("Role") or properties.get("RoleArn") or properties.get("ServiceRoleArn"):

@@ -39,7 +39,7 @@ class Maya:
 
     url: str
     since: float
-    """Of this day, in seconds since the epoch."""
+    """The beginning of this day, in seconds since the epoch."""
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Return the answer as JSON. Raises `AssertionError` with one that refuses."""
@@ -228,7 +228,7 @@ WEEKS: Mapping[int, tuple[Callable[[Maya], None], ...]] = {
     1: (wakes, tells_of_herself),
     0: (wakes, wants_another_headline),
 }
-"""What she does, by the number of days before the last; on the others she wakes."""
+"""Her acts by the number of days before the last one; on all other days she only wakes."""
 
 
 # --- the stack --------------------------------------------------------------------------------------------------------

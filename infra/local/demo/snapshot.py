@@ -42,7 +42,7 @@ VECTORS = {
     messages.COLLECTION: (messages.VECTOR, "content", to_int8),
     KNOWLEDGE: ("embedding", "text", list[float]),  # the candidate app stores lists
 }
-"""Where a vector stands, the text that it is of, and how it is written, by collection."""
+"""The field of each collection's vectors, the text that each embeds, and its encoding."""
 _EPOCH, _LAST = 1_500_000_000, 2_100_000_000
 _DATE = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"

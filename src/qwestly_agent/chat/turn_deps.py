@@ -1,4 +1,4 @@
-"""What the agent of a turn and its tools can reach: the user, the turn, and features that are made when a tool asks."""
+"""The user, the turn, and the features that a tool can reach. A feature is made when a tool asks for it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
