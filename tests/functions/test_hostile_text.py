@@ -101,11 +101,15 @@ def fenced(messages: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def frame(messages: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    """The prompt without what stands in fences and what the user said."""
+    """Return the prompt without the contents of fences, the user's text and the date, which may change at midnight."""
     return [
-        (message["role"], "" if message["role"] == "user" else FENCE.sub(r"<\1\2></\1>", message["content"] or ""))
+        (message["role"], "" if message["role"] == "user" else _without_data(message["content"] or ""))
         for message in messages
     ]
+
+
+def _without_data(text: str) -> str:
+    return re.sub(r"Today is .+", "", FENCE.sub(r"<\1\2></\1>", text))
 
 
 def as_read(text: str) -> str:
