@@ -96,9 +96,16 @@ class Approvals(Records[Approval], Schedule):
         """List all pending approvals of this tool, newest first."""
         return await self.newest(user_id, 0, tool=tool, status="pending")
 
-    async def count_without_approval(self, user_id: str, tool: str, since: float, limit: int) -> int:
-        """Count the actions that ran without approval since then, up to `limit`."""
-        return len(await self.newest(user_id, limit, tool=tool, decided_by="level", decided_at={"$gte": since}))
+    async def count_without_approval(
+        self, user_id: str, tool: str, since: float, limit: int, *, besides: str = ""
+    ) -> int:
+        """Count the actions that ran without approval since then, and those about to, up to `limit`. The record
+        `besides` is not counted."""
+        ran = {"decided_by": "level", "decided_at": {"$gte": since}}
+        is_about_to = {"status": "pending", "answer": "run", "created_at": {"$gte": since}}
+        query: Document = {"tool": tool, "$or": [ran, is_about_to]}
+        found = await self.newest(user_id, limit + 1, None, **query)
+        return len([each for each in found if each.id != besides])
 
     async def find_active(self, user_id: str, tool: str, subject: str, now: float) -> Approval | None:
         """Return the newest approval of this tool and subject that is pending, executing or done."""
