@@ -3,9 +3,11 @@ rules of its transitions are in the domain and not in queries."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
 from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Schedule, across_users, index
@@ -134,8 +136,14 @@ class Approvals(Records[Approval], Schedule):
 
     async def mark_reported(self, approval: Approval) -> None:
         """Record that the model knows the approval's current state; later changes will be reported."""
+        state = approval.status, approval.outcome
+
+        def told(record: Approval) -> Approval | None:
+            return record.model_told() if record.news and (record.status, record.outcome) == state else None
+
         if approval.news:
-            await self.replace(approval, approval.model_told())
+            with suppress(NotFound):  # its user was erased meanwhile
+                await self.change(approval, told)
 
     @across_users
     async def oldest_pending(self) -> float | None:
