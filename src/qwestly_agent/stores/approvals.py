@@ -166,9 +166,10 @@ class Approvals(Records[Approval], Schedule):
         return counts
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
-        """Detach decided approvals from the conversation; they are kept for the audit."""
+        """Detach decided approvals from the conversation; they are kept for the audit. A pending one is of a new
+        conversation with the same id, whose own deletion must find it."""
         await self.database[COLLECTION].update_many(
-            {"user_id": user_id, "conversation_id": conversation_id},
+            {"user_id": user_id, "conversation_id": conversation_id, "status": {"$ne": "pending"}},
             {"$set": {"conversation_id": None}, "$inc": {"revision": 1}},
         )
 
