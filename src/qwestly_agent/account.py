@@ -1,5 +1,6 @@
 """Export and erasure of a user's data, and permanent deletion of a conversation."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -7,7 +8,7 @@ from pydantic_core import to_json
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.act import ActRequest, ask, erase_approvals
+from qwestly_agent.approvals.act import ERASED_HERE, ActRequest, ask, erase_approvals
 from qwestly_agent.approvals.end import expire_pending
 from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
 from qwestly_agent.clients.aws import Erasure
@@ -65,16 +66,21 @@ async def erase(services: Services, user_id: str, token: str = "") -> dict[str, 
     that fails, and before anything if the erasure log cannot be written; the erasure may then be repeated."""
     await services.erasure_log.write(user_id, Erasure("user"))
     await pause.engage(services.signals, services.sweeps, user_id, services.clock)
-    erased = (
-        (await ask(services, ActRequest(token=token, act="erase"))).erased
-        if token
-        else await erase_approvals(services, user_id)
-    )
-    for collection in user_collections():
-        if collection not in erased:
-            erased[collection] = await services.user_data.erase(user_id, collection)
+    erased, [*others, last] = Counter[str](), user_collections()
+    # Twice, while the brake is on: a turn that had read the signals before it may claim a conversation meanwhile.
+    for collections in (others, [*others, last]):
+        erased.update(await _erase_approvals(services, user_id, token))
+        for collection in collections:
+            if collection not in ERASED_HERE:
+                erased[collection] += await services.user_data.erase(user_id, collection)
     await services.sweeps.clear_position_at(user_id)
     return {each: erased[each] for each in user_collections()}
+
+
+async def _erase_approvals(services: Services, user_id: str, token: str) -> dict[str, int]:
+    if not token:
+        return await erase_approvals(services, user_id)
+    return (await ask(services, ActRequest(token=token, act="erase"))).erased
 
 
 # --- deletion ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ActRequest, ChosenLevel, ask
 from qwestly_agent.approvals.autonomy import RAISE_AUTONOMY
+from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.chat.routers.settings import erase_everything
 from qwestly_agent.clients.user_tokens import user_of_token
 from qwestly_agent.domain.approval import EVERYBODY, Approval, Level
@@ -272,6 +273,10 @@ class AccountStory(Story):
 
 
 def _is_late(version: Version, begun: float) -> bool:
-    """True if it was written by something that went wrong, or had begun before."""
+    """True if it was written by something that went wrong, or had begun before and went on for longer than an erasure
+    waits."""
     process = version.process
-    return process is None or bool(process.faults) or process.is_dead or (process.caller or process).begun < begun
+    if process is None or process.faults or process.is_dead:
+        return True
+    caller = process.caller or process
+    return caller.begun <= begun and not 0 <= caller.ended < begun + PATIENCE_SECONDS

@@ -1,12 +1,13 @@
 """In place of the models: an agent that does what its turn's plan says, by the tools' own functions and their gate."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha512
 from typing import Any
 
-from pydantic_ai.exceptions import CallDeferred, ToolFailed
+from pydantic_ai.exceptions import CallDeferred, RunCancelled, ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, PartEndEvent, PartStartEvent, TextPart
 from pydantic_ai.usage import RequestUsage
 
@@ -40,12 +41,21 @@ Plan = Callable[[Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
+class Slow:
+    """A plan: to write for so long."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
 class PromptSeen:
     """What a model was given."""
 
     at: float
     user_id: str
     text: str
+    asked: str
+    """The user's message as the model sees it, with the note on what was decided."""
     process: Any
     running: int
     """How many other turns of this person had begun before it and were counted as running."""
@@ -55,30 +65,39 @@ class PromptSeen:
 class Agent:
     """A `TurnAgent`."""
 
-    plan: Plan | None
-    note_prompt: Callable[[str, str, str], None]
+    plan: Plan | Slow | None
+    note_prompt: Callable[[AgentTurn, str], None]
     prompt_version: str = "1"
 
     @asynccontextmanager
     async def run(self, turn: AgentTurn) -> AsyncIterator["Run"]:
         history = [str(getattr(part, "content", "")) for each in turn.history for part in each.parts]
-        self.note_prompt(turn.deps.user_id, "\n".join((turn.context, *history, turn.prompt)), turn.run_id)
+        self.note_prompt(turn, "\n".join((turn.context, *history, turn.prompt)))
         yield Run(self.plan, turn)
 
 
 @dataclass
 class Run:
-    plan: Plan | None
+    plan: Plan | Slow | None
     turn: AgentTurn
     text: str = "Very well."
 
     async def __aiter__(self) -> AsyncIterator[NativeEvent]:
-        if self.plan is not None:
+        if isinstance(self.plan, Slow):
+            await self._write(self.plan.seconds)
+        elif self.plan is not None:
             async for event in self._call(self.plan):
                 yield event
         part = TextPart(self.text)
         yield PartStartEvent(index=0, part=part)
         yield PartEndEvent(index=0, part=part)
+
+    async def _write(self, seconds: float) -> None:
+        ended = asyncio.get_running_loop().create_future()
+        self.turn.cancellation.cancel_functions.append(lambda: ended.done() or ended.set_result(None))
+        await asyncio.wait([ended], timeout=seconds)
+        if ended.done():
+            raise RunCancelled("cancelled")
 
     async def _call(self, plan: Plan) -> AsyncIterator[NativeEvent]:
         deps = self.turn.deps

@@ -10,10 +10,11 @@ from qwestly_agent.approvals import decide
 from qwestly_agent.approvals.act import ActRequest, ask_act, refresh_outcomes
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute
+from qwestly_agent.approvals.pause import named_run
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
 from qwestly_agent.domain.activity import of_approval
-from qwestly_agent.domain.approval import FINAL, MOVES, UNDO_SECONDS, Approval, Verb, sha256_hex
+from qwestly_agent.domain.approval import FINAL, MOVES, PRIVATE, UNDO_SECONDS, Approval, Verb, sha256_hex
 from qwestly_agent.profile import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores import activity, jobs, user_settings
 from qwestly_agent.stores.approvals import Approvals
@@ -62,21 +63,22 @@ class ApprovalStory(Story):
         self.propose_to(person, where, self.choices.number(5), self.stage.times())
 
     def propose_to(self, person: Person, where: str, kind: int, times: int = 1) -> None:
-        proposal, message = self.new_proposal(kind)
+        proposal, message = self.new_proposal(person, kind)
         run_id = f"run-{self.proposals}"
 
         async def work(services: Any) -> None:
             self.world.say(person.id, where, run_id, message)
             asking = Proposer(services, person.id, run_id, where, message, token=self.world.token(person.id))
-            await asking.submit(proposal, "call")
+            async with named_run(services.runs, person.id, run_id, services.clock):
+                await asking.submit(proposal, "call")
 
         name = f"propose to {person.name}: {message}"
         self.stage.start(name, work, CHAT_SECONDS, times, CHAT_SETTINGS)
 
-    def new_proposal(self, kind: int) -> tuple[Proposal, str]:
-        """And the message that asks for it."""
+    def new_proposal(self, person: Person, kind: int) -> tuple[Proposal, str]:
+        """And the message that asks for it. Its value names the person, so that everybody sees whose it is."""
         self.proposals += 1
-        number, word = self.proposals, f"Nurse {self.proposals}"
+        number, word = self.proposals, f"Nurse {person.name} {self.proposals}"
         changes = [{"field": "headline", "value": word}, {"field": "remote", "value": "only" if number % 2 else "no"}]
         return (
             (Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": word}), f"Change my headline to {word}"),
@@ -199,8 +201,8 @@ class ApprovalStory(Story):
             moved = before["status"], after["status"]
             if moved[0] != moved[1] and moved[1] not in MOVES.get(moved[0], ()):
                 yield f"went from {moved[0]} to {moved[1]}"
-            if before["user_id"] != after["user_id"]:
-                yield "went from one person to another"
+            if unexplained := sorted(_unexplained(before, after)):
+                yield f"had its {', '.join(unexplained)} changed while it went from {moved[0]} to {moved[1]}"
         for number, (_, document) in enumerate(versions):
             is_silent = (document["status"], document["answer"]) == ("pending", "run")
             before = versions[number - 1][1] if number else {}
@@ -241,6 +243,11 @@ class ApprovalStory(Story):
         for effect in effects:
             if effect.user_id != record.user_id:
                 yield "changed what is somebody else's"
+            sent = next(each for at, each in reversed(versions) if at <= effect.at and each["status"] == "executing")
+            if other := {name for name in effect.after if effect.changed(name)} - _named(sent).keys() - {"cards"}:
+                yield f"changed {', '.join(sorted(other))}, which it does not name"
+            if wrong := [name for name, value in _named(sent).items() if effect.after[name] != value]:
+                yield f"did not change {', '.join(wrong)} to what it says"
 
     def _was_given_up(self, record: Approval, versions: list[tuple[float, Document]]) -> bool:
         """True if no sweep came while its execution could still be started."""
@@ -334,6 +341,9 @@ class ApprovalStory(Story):
             for sent in self.world.sent:
                 if begin < sent.at < end and sent.user_id == whose:
                     yield f"{sent.act[:9]} was sent after the user was told that nothing runs"
+            for prompt in self.world.prompts:
+                if begin < prompt.at < end and prompt.user_id == whose:
+                    yield "a model was asked after the user was told that nothing runs"
             for effect in self.world.effects:
                 if begin < effect.at < end and effect.user_id == whose:
                     yield f"{effect.act[:9]} was done after the user was told that nothing runs"
@@ -343,6 +353,40 @@ class ApprovalStory(Story):
 
     def _levels(self, user_id: str) -> list[tuple[float, str]]:
         return self.stage.states(user_settings.AUTONOMY, user_id, lambda each: each["level"], "L1")
+
+
+_AT_ANY_TIME = {
+    *("revision", "updated_at", "due_at", "audit", "news", "mails", "mail_at", "links", "returned_as", "task_token"),
+    *("told_execution", "revised_by", "events", "events_written", "events_copied", "uncopied_since"),
+}
+_IN_DECISION = {"status", "decided_at", "decided_by", "reason", "redraft_id", "opened", "seal", "outcome"}
+_IN_EDIT = {"args", "args_digest", "schema_digest", "preview", "shown", "edited"}
+_IN_EFFECT = {"status", "begun_at", "inverse", "version", "outcome", "result", "seal"}
+_TEXTS = {"preview", "shown", "rationale", "alternatives", "inverse", "args", "reason", "wish", "outcome"}
+
+
+def _unexplained(before: Document, after: Document) -> set[str]:
+    """The fields that no change of a record may have changed like this."""
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)} - _AT_ANY_TIME
+    if before["status"] == "pending":
+        decision = _IN_DECISION if after["status"] != "pending" else {"answer", "mail_at"}
+        changed -= decision | (_IN_EDIT if after["edited"] else set())
+    elif before["status"] not in FINAL:
+        changed -= _IN_EFFECT
+    if before["conversation_id"] and after["conversation_id"] is None:
+        changed.discard("conversation_id")
+    if before["undone_by"] is None:
+        changed.discard("undone_by")
+    is_less = after["kind"] in PRIVATE or after["args"] == "{}"  # its texts were taken out
+    lost = {name for name in ("links", "audit") if after[name][: len(before[name])] != before[name]}
+    return lost | (changed - _TEXTS if is_less else changed)
+
+
+def _named(document: Document) -> dict[str, Any]:
+    """The fields of its person that it says it will change, and their values."""
+    args = json.loads(document["args"])
+    changes = args.get("changes") or [{"field": args.get("field") or args.get("name"), "value": args.get("value")}]
+    return {each["field"]: each["value"] for each in changes if each["field"] in FIRST_VALUES}
 
 
 def _edited(record: Approval) -> dict[str, Any]:

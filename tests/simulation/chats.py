@@ -1,12 +1,18 @@
 """The story of chats: turns in two tabs, typed answers, posted decisions, limits, and deleted conversations."""
 
+import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
+
+from pydantic_ai.exceptions import RunCancelled
 
 from qwestly_agent.approvals.act import USE_THE_CARD, VERBS
 from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.chat.routers.conversations import delete_conversation
+from qwestly_agent.approvals.end import outcome_line
+from qwestly_agent.chat.routers.conversations import delete_conversation, stop_turn
 from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.turn_approvals import Caller
 from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
@@ -14,17 +20,21 @@ from qwestly_agent.chat.turn_store import TurnStore
 from qwestly_agent.clients.user_tokens import user_of_token
 from qwestly_agent.domain.approval import Approval, DecidedBy
 from qwestly_agent.llm.models import ceiling_price_of
-from qwestly_agent.stores import conversations, messages
+from qwestly_agent.stores import conversations, messages, usage
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.plain_words import answer_in
-from tests.simulation.agent import USAGE, Plan, PromptSeen
+from tests.simulation.agent import USAGE, Plan, PromptSeen, Slow
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Process
 from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Decided, Story, written
-from tests.simulation.world import BEGINS, Person
+from tests.simulation.world import BEGINS, CONVERSATIONS, JUDGE_USD, Person
 
 TYPED = ("yes", "yes", "yes", "no", "Yes, please", "Tell me more", "no")
 DAY, MINUTE = 86_400.0, 60.0
+STOPS_WITHIN = 15.0
+"""Seconds: the signals are read twice a second, and the database may be slow."""
 
 
 @dataclass
@@ -59,6 +69,10 @@ class ChatStory(Story):
         default_factory=dict[tuple[str, str], tuple[float, float]]
     )
     """When whose conversation was to be deleted, and when the person was told that it is."""
+    stops: list[tuple[Tab, float]] = field(default_factory=list[tuple[Tab, float]])
+    """Where a turn was to be stopped, and when."""
+    stopped: list[tuple[Process[bool], float]] = field(default_factory=list[tuple[Process[bool], float]])
+    """Which turn ran there, and when the person was told that it is being stopped."""
     said: int = 0
 
     @property
@@ -71,6 +85,8 @@ class ChatStory(Story):
             (1, self.regenerate),
             (1, self.delete),
             (2, self.ask_and_delete),
+            (1, self.order_at_once),
+            (1, self.stop),
         )
 
     # --- what happens ---
@@ -83,7 +99,7 @@ class ChatStory(Story):
         self,
         tab: Tab,
         text: str,
-        plan: Plan | None = None,
+        plan: Plan | Slow | None = None,
         *,
         decisions: tuple[PostedDecision, ...] = (),
         regenerate: bool = False,
@@ -114,8 +130,9 @@ class ChatStory(Story):
                 self._note(record, "chat", each)
             caller = Caller(token, "192.0.2.1")
             turn = await TurnStore(services).open(user_id, request, services.clock() + 240, caller)
-            async for _ in run_turn(services, turn):
-                pass
+            with suppress(RunCancelled):
+                async for _ in run_turn(services, turn):
+                    pass
             tab.shown = turn.answer_id
             return True
 
@@ -128,11 +145,13 @@ class ChatStory(Story):
         self.stage.decided.setdefault(record.id, []).append(Decided(self.stage.now, by, decision))
 
     def talk(self) -> None:
-        self.say(self.tab(), f"Hello {self.said}", times=self.stage.times())
+        tab = self.tab()
+        self.say(tab, f"Hello from {tab.person.name} {self.said}", times=self.stage.times())
 
-    def ask_for_change(self, tab: Tab | None = None) -> None:
+    def ask_for_change(self, tab: Tab | None = None, kind: int | None = None) -> None:
         tab = tab or self.tab()
-        proposal, message = self.approvals.new_proposal(self.choices.number(4))
+        kind = self.choices.number(4) if kind is None else kind
+        proposal, message = self.approvals.new_proposal(tab.person, kind)
 
         async def propose(_: Any) -> Any:
             return proposal
@@ -186,6 +205,32 @@ class ChatStory(Story):
         self.say(self.choices.one(tabs), "(again)", regenerate=True)
         return None
 
+    def stop(self) -> None:
+        """Somebody stops an answer that takes its time, or perhaps one that has ended by then."""
+        tab, seconds = self.tab(), self.choices.one((30.0, 30.0, 1.0))
+        gap = self.choices.one((0.1, 0.5, 2.0, 12.0))
+        [turn] = self.say(tab, f"Tell {tab.person.name} a long story {self.said}", Slow(seconds))
+
+        async def work(services: Any) -> None:
+            user_id = await user_of_token(services.secrets, self.world.token(tab.person.id), services.clock)
+            self.stops.append((tab, self.stage.now))
+            if (await stop_turn(tab.where, services, user_id)).stopping:
+                self.stopped.append((turn, self.stage.now))
+
+        async def run() -> None:
+            await asyncio.sleep(gap)
+            name = f"stop {tab.person.name}'s turn in the {tab.where}"
+            self.stage.start(name, work, REQUEST_SECONDS, settings=self.world.chat_settings)
+
+        self.stage.go_on(run())
+
+    def order_at_once(self) -> None:
+        """Somebody orders changes of the same in several tabs at nearly the same moment."""
+        tab = self.tab()
+        tabs = [Tab(tab.person, where) for where in (*CONVERSATIONS, f"noon {self.said}")]
+        for each in tabs[: 2 + self.choices.number(2)]:
+            self.ask_for_change(each, self.choices.number(2))
+
     def ask_and_delete(self) -> None:
         """Somebody asks for something, and deletes the conversation at that moment."""
         tab = self.tab()
@@ -226,6 +271,14 @@ class ChatStory(Story):
         yield from self._limits()
         yield from self._in_order()
         yield from self._deleted()
+        yield from self._reported()
+        yield from self._unasked()
+        yield from self._stopped()
+        yield from self._spent()
+        for prompt in self.world.prompts:
+            for each in self.world.people:
+                if each.id != prompt.user_id and each.name in prompt.text:
+                    yield f"{each.name} is named in a prompt of somebody else"
 
     def _was_typed(self, first: Document, at: float, document: Document) -> bool:
         verb = {"approved": "approve", "rejected": "reject"}.get(document["status"])
@@ -295,6 +348,68 @@ class ChatStory(Story):
                 if spent >= settings.day_ceiling_usd:
                     yield f"{person.name} was answered above the ceiling of a day"
 
+    def _reported(self) -> Iterator[str]:
+        """Each outcome is reported to the model, and once."""
+        lines: dict[str, str] = {}
+        for key, versions in self.world.records.items():
+            if not any(each.document and each.document["news"] for each in versions):
+                continue
+            of_status: dict[str, set[str]] = {}
+            for _, document in written(versions):
+                line = quoted(outcome_line(Approvals.from_document(document)))
+                of_status.setdefault(document["status"], set()).add(line)
+            lines |= {line: key for status, each in of_status.items() for line in each if status != "pending"}
+            for (_, before, _), (_, after, process) in pairwise(versions):
+                if not (before and after and before["news"] and not after["news"]):
+                    continue
+                if before["status"] == after["status"] and before["decided_by"] != "level":
+                    asked = "".join(each.asked for each in self.world.prompts if each.process is process)
+                    if not any(line in asked for line in of_status[before["status"]]):
+                        yield f"{key[:9]} counts as reported as {before['status']}, and no prompt named it"
+        for line, key in lines.items():
+            told = [each for each in self.world.prompts if line in each.asked and "(again)" not in each.process.name]
+            for earlier, later in pairwise(told):
+                if _is_whole(earlier) and earlier.process.result and later.process.begun > earlier.process.ended:
+                    yield f"{key[:9]} was reported twice: {line}"
+
+    def _stopped(self) -> Iterator[str]:
+        """A turn is stopped by its person alone, and soon."""
+        for key, versions in self.world.versions[messages.COLLECTION].items():
+            for at, document in written(versions):
+                here = document["user_id"], document["conversation_id"]
+                stops = [when for tab, when in self.stops if (tab.person.id, tab.where) == here]
+                if document.get("status") == "stopped" and not any(when <= at for when in stops):
+                    yield f"{key} was stopped by nobody"
+        for turn, at in self.stopped:
+            is_own = turn.begun < at and not (turn.is_dead or turn.faults or turn.error)
+            if is_own and turn.ended > at + STOPS_WITHIN:
+                yield f"a turn went on for {turn.ended - at:.0f} s after it was stopped"
+
+    def _spent(self) -> Iterator[str]:
+        """What is counted as a person's cost is what models were asked for them."""
+        cost = float(ceiling_price_of(None, "scripted", USAGE, BEGINS))
+        for person in self.world.people:
+            if person.id in self.stage.leaving:
+                continue
+            days = self.world.table(usage.COLLECTION).get(person.id, {}).get("days", {})
+            spent = sum(each.get("cost_usd", 0.0) for each in days.values())
+            turns = [each for each in self.world.prompts if each.user_id == person.id]
+            judged = self.world.judged_for.count(person.id) * JUDGE_USD
+            if spent > cost * len(turns) + judged + 1e-6:
+                yield f"{person.name} is said to have spent {spent:.3f}, and spent less"
+            if spent < cost * sum(map(_is_whole, turns)) - 1e-6:
+                yield f"{person.name} is said to have spent {spent:.3f}, and spent more"
+
+    def _unasked(self) -> Iterator[str]:
+        """No tool changes more in a day without asking than its limit."""
+        done = [each for each in self.world.approvals if each.decided_by == "level"]
+        for last in done:
+            until = last.decided_at or 0.0
+            same = [each for each in done if (each.user_id, each.tool) == (last.user_id, last.tool)]
+            today = [each for each in same if until - DAY + SKEW < (each.decided_at or 0.0) <= until]
+            if len(today) > self.world.actions[last.tool].most_unasked_a_day:
+                yield f"{last.tool} ran {len(today)} times in a day without asking"
+
     def _in_order(self) -> Iterator[str]:
         """No two messages of a conversation have one place, and an answer follows what it answers."""
         seen: dict[tuple[str, str, int], str] = {}
@@ -330,7 +445,7 @@ class ChatStory(Story):
                 history = written(versions)
                 asking, first = versions[0].process, history[0][1]
                 is_here = (first["user_id"], first["conversation_id"]) == (user_id, where)
-                is_sure = asking and at - MINUTE < asking.begun < at and not (asking.faults or asking.is_dead)
+                is_sure = asking and asking.begun < at and not (asking.faults or asking.is_dead)
                 then = [document for when, document in history if when <= ended + REQUEST_SECONDS]
                 is_of_it = not is_anew or any(history[0][0] < each < ended for each in gone)
                 if is_here and is_sure and is_of_it and then and then[-1]["status"] == "pending":

@@ -1,21 +1,23 @@
 """The story of executions that wait for a person by a task token: a card is published, or memories are kept."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from qwestly_agent.approvals.sweep import NOTIFY_SECONDS
 from qwestly_agent.base.errors import AgentError, Unavailable
 from qwestly_agent.container import states_of
-from qwestly_agent.domain.approval import FINAL
+from qwestly_agent.domain.approval import FINAL, LEFT_BEHIND_SECONDS
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.stores import drafts
 from qwestly_agent.stores.drafts import Draft, pipeline_id_of
 from qwestly_agent.workflow_state import States, dispatch
 from tests.simulation.aws import TokenAnswer, new_task_token
-from tests.simulation.story import Story, written
+from tests.simulation.story import SKEW, Story, written
+from tests.simulation.world import BEGINS
 
 STATE_SECONDS, WAITS_SECONDS = 130.0, 605_700.0
 """As in statemachines/common.yaml."""
@@ -27,15 +29,23 @@ Given = dict[str, Any]
 
 @dataclass(eq=False)
 class Execution:
-    """One of `generate_card` from its question on, as the machine runs it."""
+    """One of `generate_card` from its question on, or of `extract_memories` from what was found on, as the machine runs
+    it."""
 
     number: int
     user_id: str
-    draft_id: str
+    given: Given
+    """The input of its states, besides the user."""
+    workflow: str = "generate_card"
+    states: States = field(default_factory=lambda: GENERATE, repr=False)
     tokens: list[str] = field(default_factory=list[str])
     """Of each time that it asked."""
     is_waiting: bool = False
     end: str = ""
+
+    @property
+    def draft_id(self) -> str | None:
+        return self.given.get("draft_id")
 
 
 @dataclass
@@ -55,15 +65,18 @@ class ExecutionStory(Story):
     def draft_card(self) -> None:
         """A card was drafted: its execution asks to publish it."""
         person, where, number = self.stage.someone(), self.stage.somewhere(), len(self.executions) + 1
-        execution = Execution(number, person.id, f"draft-{number}")
-        self.executions.append(execution)
+        draft_id = f"draft-{number}"
+        execution = Execution(number, person.id, {"draft_id": draft_id, "run_id": pipeline_id_of(draft_id)})
+        self.begin(execution, partial(self._run, execution, where))
 
+    def begin(self, execution: Execution, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def run() -> None:
             try:
-                await self._run(execution, where)
+                await work()
             except Exception as error:
-                self.crashes.append(f"execution {number} raised {error!r}")
+                self.crashes.append(f"execution {execution.number} raised {error!r}")
 
+        self.executions.append(execution)
         self.tasks.append(asyncio.get_running_loop().create_task(run()))
 
     def ask_again(self) -> None:
@@ -71,28 +84,34 @@ class ExecutionStory(Story):
         waiting = [each for each in self.executions if each.is_waiting]
         if waiting:
             execution = self.choices.one(waiting)
-            given = {**self._given(execution), "revises": None, "task_token": execution.tokens[-1]}
+            given = {**execution.given, "revises": None, "task_token": execution.tokens[-1]}
             self._state("ask_approval", execution, given)
 
     async def _run(self, execution: Execution, where: str) -> None:
-        await self._finished("draft", execution, partial(_draft, execution=execution, where=where))
+        await self._finished(
+            "draft", execution, partial(_draft, execution=execution, where=where, name=self._name(execution))
+        )
         revises: str | None = None
         for _ in range(MOST_ROUNDS):
-            answered = await self._ask(execution, revises)
+            answered = await self.ask(execution, revises)
             if isinstance(answered, str):
                 return await self._note_end(execution, answered)
-            given = {**self._given(execution), **answered, "round": 1, "revises": revises}
-            read = await self._until_done("read_decision", execution, given)
+            given = {**execution.given, **answered, "round": 1, "revises": revises}
+            read = await self.until_done("read_decision", execution, given)
             if isinstance(read, str):
                 return await self._note_end(execution, read)
             execution.end = read["decision"]
             revises = read["revises"]
             if read["decision"] == "revised":
-                await self._finished("draft", execution, partial(_redraft, execution=execution, round=read["round"]))
+                await self._finished(
+                    "draft",
+                    execution,
+                    partial(_redraft, execution=execution, round=read["round"], name=self._name(execution)),
+                )
                 continue
             if read["decision"] != "approved":
                 return None
-            published = await self._until_done("publish", execution, read, tries=20)
+            published = await self.until_done("publish", execution, read, tries=20)
             if isinstance(published, str):
                 return await self._note_end(execution, published)
             execution.end = published["outcome"]
@@ -103,10 +122,10 @@ class ExecutionStory(Story):
 
     async def _note_end(self, execution: Execution, error: str) -> None:
         execution.end = error
-        given = {**self._given(execution), "error": {"Error": error}}
-        await self._until_done("note_end", execution, given, tries=20)
+        given = {**execution.given, "error": {"Error": error}}
+        await self.until_done("note_end", execution, given, tries=20)
 
-    async def _ask(self, execution: Execution, revises: str | None) -> Given | str:
+    async def ask(self, execution: Execution, revises: str | None) -> Given | str:
         """What it was answered, empty at its time limit; or the error with which it ends."""
         while True:
             token = new_task_token(len(self.token_of) + 1)
@@ -115,8 +134,8 @@ class ExecutionStory(Story):
             self.world.aws.waiting[token] = lambda given, it=answered: None if it.done() else it.set_result(given)
             execution.tokens.append(token)
             execution.is_waiting = True
-            given = {**self._given(execution), "revises": revises, "task_token": token}
-            asked = await self._until_done("ask_approval", execution, given, or_until=answered)
+            given = {**execution.given, "revises": revises, "task_token": token}
+            asked = await self.until_done("ask_approval", execution, given, or_until=answered)
             if isinstance(asked, str):
                 del self.world.aws.waiting[token]
                 execution.is_waiting = False
@@ -132,18 +151,21 @@ class ExecutionStory(Story):
             finally:
                 execution.is_waiting = self.world.scheduler.is_over  # else it goes on
 
-    async def _until_done(
+    async def until_done(
         self,
         state: str,
         execution: Execution,
         given: Given,
         tries: int = TRIES,
         or_until: "asyncio.Future[Given] | None" = None,
+        note: Callable[[Any], None] = lambda _: None,
     ) -> Given | str:
-        """What the state returned, or the name of its error; repeated while it could not be reached or died."""
+        """What the state returned, or the name of its error; repeated while it could not be reached or died. `note` is
+        called with each process."""
         error = ""
         for number in range(tries):
             process = self._state(state, execution, given)
+            note(process)
             both = [process.over, *([or_until] if or_until else [])]
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             if process.result is not None or (or_until and or_until.done()):
@@ -155,28 +177,29 @@ class ExecutionStory(Story):
         return error
 
     def _state(self, state: str, execution: Execution, given: Given) -> Any:
-        event = {"workflow": "generate_card", "state": state, "given": given}
-        name = f"{state} of execution {execution.number}"
+        event = {"workflow": execution.workflow, "state": state, "given": {"user_id": execution.user_id, **given}}
 
         async def run(services: Any) -> Given:
-            return await dispatch(GENERATE, event, None)(services)
+            return await dispatch(execution.states, event, None)(services)
 
-        [process] = self.stage.start(name, run, STATE_SECONDS)
+        return self.found(state, execution, run)
+
+    def found(self, name: str, execution: Execution, work: Callable[[Any], Any]) -> Any:
+        [process] = self.stage.start(f"{name} of execution {execution.number}", work, STATE_SECONDS)
         return process
 
     async def _finished(self, name: str, execution: Execution, work: Callable[[Any], Any]) -> None:
         for _ in range(TRIES):
             if execution.user_id in self.stage.leaving:  # the brake of the erasure stops what drafts
                 return
-            [process] = self.stage.start(f"{name} of execution {execution.number}", work, STATE_SECONDS)
+            process = self.found(name, execution, work)
             await process.over
             if not (process.is_dead or process.error):
                 return
             await asyncio.sleep(5.0)
 
-    def _given(self, execution: Execution) -> Given:
-        run_id = pipeline_id_of(execution.draft_id)
-        return {"user_id": execution.user_id, "draft_id": execution.draft_id, "run_id": run_id}
+    def _name(self, execution: Execution) -> str:
+        return next(each.name for each in self.world.people if each.id == execution.user_id)
 
     # --- what must hold ---
 
@@ -205,11 +228,32 @@ class ExecutionStory(Story):
                 yield f"execution {execution.number} was told although nobody had decided"
             if each.output["status"] not in {document["status"] for _, document in versions}:
                 yield f"execution {execution.number} was told {each.output['status']}, which it never was"
-        is_sure = [each for each in answers if each.process and not each.process.faults]
-        if len(is_sure) > 2 + sum(bool(each.process and each.process.faults) for each in answers):
-            yield f"the token of execution {execution.number} was answered {len(answers)} times"
+        accepted = [each.output["approval_id"] for each in answers if each.is_accepted]
+        if len(accepted) > 1:
+            yield f"the token of execution {execution.number} was accepted {len(accepted)} times"
+        for each in answers:
+            begun = each.process.begun if each.process else 0.0
+            versions = written(self.world.records.get(each.output["approval_id"], []))
+            then = [document for at, document in versions if at < begun][-1:]
+            if then and then[0]["told_execution"] and not self._is_asked_again(execution, begun):
+                yield f"execution {execution.number} was told again after that was noted"
+
+    def _is_asked_again(self, execution: Execution, at: float) -> bool:
+        """True if a state that asks was delivered anew since, which makes its record wait again."""
+        name = f"ask_approval of execution {execution.number}"
+        return any((each.name == name and each.ended < 0) or each.ended > at for each in self.world.scheduler.processes)
 
     def _ended(self, execution: Execution) -> Iterator[str]:
+        records = [each for each in self.world.approvals if each.run_id == execution.given["run_id"]]
+        if execution.is_waiting and records and all(each.status in FINAL for each in records):
+            newest = max(records, key=lambda each: each.created_at)
+            ended = newest.updated_at - BEGINS
+            # Later ones give up, and the execution reads the record at its own time limit.
+            is_swept = self.stage.has_swept(ended + LEFT_BEHIND_SECONDS + SKEW, ended + NOTIFY_SECONDS - SKEW)
+            if is_swept and not any(each.process and each.process.faults for each in self.world.aws.answers):
+                yield f"still waits, and its approval is {newest.status} since {ended:.0f}"
+        if execution.draft_id is None:
+            return
         effects = [each for each in self.world.effects if each.after["cards"].get(execution.draft_id)]
         mine = [each for each in effects if not each.before["cards"].get(execution.draft_id)]
         draft = self.world.table(drafts.COLLECTION).get(execution.draft_id)
@@ -227,12 +271,6 @@ class ExecutionStory(Story):
             yield "says that it is published, and it is not"
         if mine and draft["status"] not in ("published", "running", "failed") and not self.tasks_are_left:
             yield f"published it, and its draft is {draft['status']}"
-        records = [each for each in self.world.approvals if each.draft_id == execution.draft_id]
-        if execution.is_waiting and records and all(each.status in FINAL for each in records):
-            newest = max(records, key=lambda each: each.created_at)
-            late = newest.updated_at
-            if not any(each.process and each.process.faults for each in self.world.aws.answers):
-                yield f"still waits, and its approval is {newest.status} since {late:.0f}"
 
     @property
     def tasks_are_left(self) -> bool:
@@ -242,24 +280,24 @@ class ExecutionStory(Story):
 TEXTS = ("Led a team of five at Acme", "Built the payments of Acme", "Taught at Acme")
 
 
-async def _draft(services: Any, execution: Execution, where: str) -> None:
+async def _draft(services: Any, execution: Execution, where: str, name: str) -> None:
     now = services.clock()
     draft = Draft(
-        id=execution.draft_id,
+        id=execution.given["draft_id"],
         user_id=execution.user_id,
-        run_id=pipeline_id_of(execution.draft_id),
+        run_id=execution.given["run_id"],
         conversation_id=where,
         style="standard",
         label="Checking",
         created_at=now,
         updated_at=now,
-        parts={"plan": ["experience"], **_parts(execution.number, 1)},
+        parts={"plan": ["experience"], **_parts(execution.number, 1, name)},
     )
     await services.drafts.add(draft)
 
 
-def _parts(number: int, round: int) -> dict[str, Any]:
-    text = f"{TEXTS[round % len(TEXTS)]}, says card {number} of round {round}."
+def _parts(number: int, round: int, name: str) -> dict[str, Any]:
+    text = f"{TEXTS[round % len(TEXTS)]}, says card {number} of {name} in round {round}."
     source = Evidence(id="document:1", kind="document", trust="user_document", text=text, source="résumé.pdf")
     claim = Claim(text=text, quotes=(Quote(source="document:1", text=text),))
     section = Section(kind="experience", heading="Experience", claims=(claim,))
@@ -268,5 +306,6 @@ def _parts(number: int, round: int) -> dict[str, Any]:
     return {"card": card, "evidence": [source.model_dump(mode="json")]}
 
 
-async def _redraft(services: Any, execution: Execution, round: int) -> None:
-    await services.drafts.save_parts(execution.user_id, execution.draft_id, **_parts(execution.number, round))
+async def _redraft(services: Any, execution: Execution, round: int, name: str) -> None:
+    parts = _parts(execution.number, round, name)
+    await services.drafts.save_parts(execution.user_id, execution.given["draft_id"], **parts)

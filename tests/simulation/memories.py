@@ -39,6 +39,8 @@ class Fact:
     """When they asked for it to be forgotten, and when they were told that it is."""
     undone: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     corrected: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    read: list[Process[Any]] = field(default_factory=list[Process[Any]])
+    """By which it was stored after its conversation was read."""
 
     @property
     def with_earlier(self) -> "list[Fact]":
@@ -365,7 +367,9 @@ class MemoryStory(Story):
                 continue
             ended = fact.corrected[-1][1]
             was_undone = any(each.undone or each.forgotten for each in new)
-            was_said = any(each.begun > fact.corrected[-1][0] - SKEW or each.ended > ended for each in fact.said)
+            was_said = bool(fact.read) or any(
+                each.begun > fact.corrected[-1][0] - SKEW or each.ended > ended for each in fact.said
+            )
             if not (was_undone or was_said):
                 yield f"“{fact.text}” was corrected, and still holds"
         for fact in self.facts:

@@ -23,6 +23,7 @@ from tests.simulation.chats import ChatStory
 from tests.simulation.executions import ExecutionStory
 from tests.simulation.mails import Container, MailStory
 from tests.simulation.memories import MemoryStory
+from tests.simulation.readings import ReadingStory
 from tests.simulation.scheduler import Choices
 from tests.simulation.story import Stage, Story
 from tests.simulation.world import PEOPLE, World
@@ -33,7 +34,7 @@ MOST_ACTS, MOST_TRIES = 12, 4
 LEVELS: tuple[Level | None, ...] = ("L1", "L3", "L2", None, "L3")
 """None as of new users, who chose none."""
 LONGEST_WAIT = 1_000_000.0
-EXPECTED_ERRORS = {"AutoReconnect", "NetworkTimeout", "Unavailable", "Braked"}
+EXPECTED_ERRORS = {"AutoReconnect", "NetworkTimeout", "Unavailable", "Braked", "ConversationBusy", "SignalsUnread"}
 Act = Callable[[], bool | None]
 
 
@@ -52,12 +53,14 @@ class Schedule:
         self.mails, self.executions = MailStory(self.stage), ExecutionStory(self.stage)
         self.chats = ChatStory(self.stage, self.approvals)
         self.memories = MemoryStory(self.stage, self.approvals, self.chats)
+        self.readings = ReadingStory(self.stage, self.memories, self.executions)
         self.stories: tuple[Story, ...] = (
             self.approvals,
             self.mails,
             self.executions,
             self.chats,
             self.memories,
+            self.readings,
             self.accounts,
         )
         if level := self.choices.one(LEVELS):
@@ -98,12 +101,13 @@ class Schedule:
             case 3:
                 return [*self.chats.acts, *self.chats.acts, *accounts]
             case 4:
-                return [*self.memories.acts, *self.memories.acts, *self.chats.acts]
+                return [*self.memories.acts, *self.memories.acts, *self.readings.acts, *self.chats.acts]
             case 5:
                 return [*self.accounts.acts_of_years, *self.accounts.acts_of_years, *approvals]
             case 6:
                 erasing = [(2 * weight, act) for weight, act in self.accounts.rare_acts]
-                return [*erasing, *self.memories.acts, *self.executions.acts, *self.chats.acts, *self.mails.acts]
+                others = [*self.executions.acts, *self.readings.acts, *self.chats.acts, *self.mails.acts]
+                return [*erasing, *self.memories.acts, *others]
             case _:
                 every = [act for story in self.stories for act in story.acts]
                 return [*every, *self.accounts.rare_acts]
@@ -165,6 +169,8 @@ def stood_in(world: World) -> Iterator[None]:
             ("qwestly_agent.approvals.mail.measure_refused_mail", lambda: None),
             ("qwestly_agent.approvals.autonomy.DAYS_NEEDED", DAYS_NEEDED),
             ("qwestly_agent.chat.turn_store.measure_turn", lambda *_: None),
+            ("qwestly_agent.memory.extract_writer.measure_extraction", lambda *_: None),
+            ("qwestly_agent.model_calls.measure_answer", lambda *_: None),
             ("functions.approve.pages.limits", Limits()),
             ("functions.approve.pages.container", SimpleNamespace(services=Container(world))),
             ("qwestly_agent.clients.aws.asyncio", SimpleNamespace(to_thread=world.aws.to_thread)),

@@ -273,6 +273,13 @@ class Scheduler:
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
 
+    async def sleep_of(self, process: Process[Any], seconds: float) -> None:
+        """Sleep in a task that belongs to this process, and for ever once it is dead."""
+        _running.set(process)
+        await asyncio.sleep(seconds)
+        if process.is_dead or self.is_over:
+            await self.loop.create_future()
+
     # --- calls ---
 
     async def call(self, name: str, effect: Callable[[], T], kind: Kind, *, writes: bool = True) -> T:

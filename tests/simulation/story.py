@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import DecidedBy
-from tests.simulation.agent import Plan
+from tests.simulation.agent import Plan, Slow
 from tests.simulation.scheduler import Choices, Process
 from tests.simulation.world import ADA, BEN, CONVERSATIONS, PEOPLE, Person, Version, World
 
@@ -81,7 +81,7 @@ class Stage:
         limit: float,
         times: int = 1,
         settings: Settings | None = None,
-        plan: Plan | None = None,
+        plan: Plan | Slow | None = None,
     ) -> list[Process[T]]:
         """Start it; some requests are delivered twice."""
 
@@ -103,6 +103,13 @@ class Stage:
                 return self.world.token(owner, EXPIRED), False
             case _:
                 return self.world.token(owner), True
+
+    def has_swept(self, begin: float, end: float) -> bool:
+        """True if a sweep of which nothing went wrong began between these."""
+        return any(
+            each.name == "sweep" and begin < each.begun < end and each.ended >= 0 and not (each.faults or each.error)
+            for each in self.world.scheduler.processes
+        )
 
     def states(
         self, collection: str, key: str, read: Callable[[dict[str, Any]], T], nothing: T

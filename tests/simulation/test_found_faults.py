@@ -1,11 +1,14 @@
 """Faults that the simulation has found, each as a short script that failed until it was mended."""
 
 import asyncio
+from typing import Any
 
+from qwestly_agent.agents.tools.knowledge import remember
+from qwestly_agent.workflows import ACTIONS
 from tests.simulation.chats import Tab
 from tests.simulation.schedule import Schedule, play
 from tests.simulation.scheduler import BUSY, FAILED, LATE_AND_DEAD, SLOW_AFTER, SLOW_BEFORE, Choices
-from tests.simulation.world import ADA
+from tests.simulation.world import ADA, bounded
 
 
 def check(schedule: Schedule) -> None:
@@ -117,6 +120,67 @@ def test_an_approval_asked_during_its_conversations_deletion_does_not_wait() -> 
         schedule.chats.ask_for_change()
         await asyncio.sleep(0.5)
         schedule.chats.delete()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_no_more_changes_run_unasked_at_once_than_in_a_day() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.actions = {tool: bounded(each) for tool, each in ACTIONS.items()}
+        schedule.world.set_level(ADA.id, "L3", "L3")
+        placed = schedule.world.scheduler.placed
+        placed["act", "update agent_approvals", 1] = placed["act", "update agent_approvals", 2] = SLOW_BEFORE, 1.0
+        for where in ("morning", "evening", "noon"):
+            schedule.chats.ask_for_change(Tab(ADA, where), 0)
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_what_waits_in_a_conversation_begun_anew_ends_with_it_though_the_first_is_still_being_deleted() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["delete", "update agent_approvals", 1] = SLOW_BEFORE, 1.0
+        tab = schedule.chats.tab()
+        schedule.chats.say(tab, "Hello")
+        await asyncio.sleep(3)
+        schedule.chats.delete(tab)
+        await asyncio.sleep(0.3)
+        schedule.chats.ask_for_change(tab, 0)
+        await asyncio.sleep(3)
+        schedule.chats.delete(tab)
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_nothing_is_left_of_a_turn_that_had_read_the_brake_before_its_person_was_erased() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["turn", "insert agent_conversations", 1] = SLOW_BEFORE, 0.5
+        schedule.chats.talk()
+        await asyncio.sleep(0.01)
+        schedule.accounts.erase()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_an_outcome_is_reported_once_though_its_record_is_written_while_a_turn_reports_it() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["act", "update agent_approvals", 3] = SLOW_BEFORE, 0.35
+        tab, fact = schedule.chats.tab(), schedule.memories.new_fact(ADA, is_sensitive=True)
+
+        async def plan(context: Any) -> Any:
+            return await remember(context, "fact", fact.text, fact.text, True)
+
+        fact.said += schedule.chats.say(tab, f"Remember that {fact.text}.", plan)
+        await asyncio.sleep(3)
+        [record] = schedule.world.approvals
+        schedule.approvals.decide_on(record, "reject", "queue", record)
+        await asyncio.sleep(0.4)
+        schedule.chats.say(tab, "Hello")
+        await asyncio.sleep(3)
+        schedule.chats.say(tab, "Hello again")
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))

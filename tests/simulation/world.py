@@ -4,9 +4,9 @@ Our stores and clients and the laptop's candidate app are the real ones. Only th
 stood in for. The world remembers what happened, for the checks.
 """
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -17,14 +17,17 @@ from starlette.applications import Starlette
 
 from infra.local.candidate_app import OPERATIONS, WriteApi
 from infra.local.environment import API_PATH
+from qwestly_agent.agents.design import AgentTurn
 from qwestly_agent.approvals.act import answer_act
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import build_stores
+from qwestly_agent.chat.services import TurnRegistry
 from qwestly_agent.clients.aws import ErasureLog, Mail, Workflows
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.candidate import CANDIDATES, CARDS, PREFERENCES
+from qwestly_agent.model_calls import record_cost
 from qwestly_agent.services import AnyAction
 from qwestly_agent.stores import approvals, conversations, memories, messages, usage, user_settings
 from qwestly_agent.stores.approvals import Approvals
@@ -32,7 +35,7 @@ from qwestly_agent.stores.candidate_data import Knowledge
 from qwestly_agent.stores.conversations import LEASE_SECONDS
 from qwestly_agent.stores.usage import StageDay, Usage
 from qwestly_agent.workflows import ACTIONS
-from tests.simulation.agent import Agent, Embeddings, Plan, PromptSeen
+from tests.simulation.agent import Agent, Embeddings, Plan, PromptSeen, Slow
 from tests.simulation.aws import Aws
 from tests.simulation.database import Database, Document, Tables, at_once
 from tests.simulation.scheduler import (
@@ -68,7 +71,8 @@ class Person:
 ADA, BEN = PEOPLE = (Person("Ada"), Person("Ben"))
 CONVERSATIONS = ("morning", "evening")
 """Both have one of each id."""
-BEGINS = 1_800_000_000.0
+BEGINS = 1_800_057_000.0
+"""Ten minutes before midnight."""
 TOKEN_SECONDS, ACT_SECONDS = 600.0, 30.0
 APP_SKEWS = (0.0, 0.0, 2.0, -2.0, 20.0, -20.0)
 """The contract has it allow for 30 seconds."""
@@ -91,6 +95,7 @@ APP = Kind(
     faults=(*FAULTS, SLOW_BEFORE, LATE, LATE_AND_DEAD, TWICE, BUSY, BUSY),
     busy=lambda: _response(429, b'{"error": {"code": "too_many_requests", "message": "Please wait."}}'),
 )
+JUDGE_USD = 0.001
 MODEL = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 2.9))
 
 
@@ -149,10 +154,10 @@ class World:
     elsewhere: list[tuple[float, str, str]] = field(default_factory=list[tuple[float, str, str]])
     """When which field of whom was changed by others."""
     prompts: list[PromptSeen] = field(default_factory=list[PromptSeen])
+    judged_for: list[str] = field(default_factory=list[str])
+    """The user of each request to a judge, which costs `JUDGE_USD`."""
     logged: list[str] = field(default_factory=list[str])
     """Kinds of errors that were logged."""
-    erased: dict[str, float] = field(default_factory=dict[str, float])
-    """When whose erasure was asked for."""
     serving: dict[int, Any] = field(default_factory=dict[int, Any])
     """The services of each process, by its number."""
 
@@ -167,9 +172,10 @@ class World:
         self.people = PEOPLE
         self._known: dict[tuple[str, int], tuple[Document, Approval]] = {}
         self._before: Document = {}
-        tight = self.choices.number(4) == 1
-        self.chat_settings = replace(CHAT_SETTINGS, **TIGHT) if tight else CHAT_SETTINGS
-        self.actions: Any = {tool: _bounded(each) for tool, each in ACTIONS.items()} if tight else ACTIONS
+        limits = self.choices.number(4)
+        self.chat_settings = replace(CHAT_SETTINGS, **TIGHT) if limits == 1 else CHAT_SETTINGS
+        is_bounded = limits in (1, 2)
+        self.actions: Any = {tool: bounded(each) for tool, each in ACTIONS.items()} if is_bounded else ACTIONS
         for each in PEOPLE:
             self._settle(each)
 
@@ -228,7 +234,7 @@ class World:
 
     # --- services ---
 
-    def services(self, process: Process[Any], settings: Settings | None = None, plan: Plan | None = None) -> Any:
+    def services(self, process: Process[Any], settings: Settings | None = None, plan: Plan | Slow | None = None) -> Any:
         """The services of one process. `settings` are those of its function, by default of one without models; `plan`
         is what the agent of its turn does."""
         given = settings or SETTINGS
@@ -243,14 +249,15 @@ class World:
             if (cause := (extra or {}).get("cause")) and not self.scheduler.is_over:
                 self.logged.append(cause[0])
 
-        def note_prompt(user_id: str, text: str, run_id: str) -> None:
+        def note_prompt(turn: AgentTurn, text: str) -> None:
+            user_id, run_id = turn.deps.user_id, turn.run_id
             counted = self.table(usage.COLLECTION).get(user_id, {"recent": []})
             entered = [each.partition(":")[2] for each in counted["recent"]]
             running = counted.get("running", {})
             since = running.get(run_id, 0.0)
             earlier = entered[: entered.index(run_id)] if run_id in entered else []
             before = [each for each in earlier if running.get(each, 0.0) > since - LEASE_SECONDS]
-            self.prompts.append(PromptSeen(self.scheduler.now, user_id, text, process, len(before)))
+            self.prompts.append(PromptSeen(self.scheduler.now, user_id, text, turn.prompt, process, len(before)))
 
         async def renew() -> Settings:
             return given
@@ -286,7 +293,7 @@ class World:
                 find=lambda design, role: agent,
                 find_variant=lambda agents, role: None,
             ),
-            running=_Running(),
+            sleep=partial(self.scheduler.sleep_of, process),
         )
         return made
 
@@ -309,19 +316,25 @@ class World:
             raise Unavailable
         return answer
 
-    async def judged(self, *_: Any) -> bool:
+    async def judged(self, services: Any, user_id: str, *_: Any) -> bool:
         """In place of the model that judges whether a message asks for a change: it always does."""
-        return await self.scheduler.call("judge", lambda: True, MODEL, writes=False)
+        return await self._asked_model(services, user_id, "judge", lambda: True)
 
     async def judged_note(self, service: Any, note: Any) -> Any:
         """In place of the model that judges whether the user's words say it: they always do."""
-        return await self.scheduler.call(
-            "judge", lambda: note.model_copy(update={"is_checked": True}), MODEL, writes=False
-        )
+        checked = note.model_copy(update={"is_checked": True})
+        return await self._asked_model(service.services, service.user_id, "judge", lambda: checked)
 
     async def compared(self, services: Any, user_id: str, pairs: Sequence[Any], **_: Any) -> list[str]:
         """In place of the model that says how two memories relate: of all, only one holds."""
-        return await self.scheduler.call("compare", lambda: ["contradicts"] * len(pairs), MODEL, writes=False)
+        return await self._asked_model(services, user_id, "compare", lambda: ["contradicts"] * len(pairs))
+
+    async def _asked_model(self, services: Any, user_id: str, name: str, answer: Callable[[], T]) -> T:
+        try:
+            return await self.scheduler.call(name, answer, MODEL, writes=False)
+        finally:
+            self.judged_for.append(user_id)
+            await record_cost(services, user_id, JUDGE_USD)
 
     # --- what happens ---
 
@@ -367,35 +380,27 @@ class World:
         return _response(found[0]["status"], b"".join(each.get("body", b"") for each in found[1:]))
 
 
-def _bounded(action: AnyAction) -> AnyAction:
+def bounded(action: AnyAction) -> AnyAction:
     bounded = replace(action, most_unasked_a_day=MOST_UNASKED)
     bounded.__dict__["schema_digest"] = action.schema_digest  # takes a millisecond
     return bounded
 
 
 class _Services(SimpleNamespace):
-    """With each store once it is asked for."""
+    """With each store, and the registry of running turns, once it is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        if name not in STORES:
+        if name == "running":
+            registry = TurnRegistry(self.signals, self.conversations, self.clock, self.logger, self.sleep, self.sleep)
+            setattr(self, name, registry)
+        elif name in STORES:
+            setattr(self, name, STORES[name].of(self.database))
+        else:
             raise AttributeError(name)
-        setattr(self, name, STORES[name].of(self.database))
         return getattr(self, name)
 
 
 STORES = {name: type(store) for name, store in build_stores(cast(Any, Database(Tables(float), at_once))).items()}
-
-
-class _Running:
-    """In place of the registry of running turns: ours end before it would look after them."""
-
-    async def finish_unfinished(self) -> None: ...
-
-    def finish_later(self, run_id: str, finish: Any) -> None: ...
-
-    @contextmanager
-    def watching(self, *_: Any) -> Iterator[Any]:
-        yield SimpleNamespace(stopped=False, error=None)
 
 
 @dataclass(frozen=True)

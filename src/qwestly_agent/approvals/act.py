@@ -145,7 +145,8 @@ async def _run(services: Services, approval: Approval) -> Approval:
         changes = await requested_changes(services, user_id, said, action, action.arguments_of(approval))
         is_asked = changes == [*approval.preview.changes] != []
         is_allowed = gate(approval.effect, level, is_requested=is_asked).answer == "run"
-        if not is_allowed or not await may_run(services, (user_id, conversation_id), action, approval.args):
+        owner = user_id, conversation_id
+        if not is_allowed or not await may_run(services, owner, action, approval.args, approval_id=approval.id):
             raise ChangedMeanwhile(NOT_ALLOWED)
         now = services.clock()
         approval, _ = await services.approvals.change(

@@ -147,7 +147,8 @@ class Proposer:
         if approval.status == "pending" and not await self.services.conversations.exists(
             self.user_id, self.conversation_id
         ):
-            await expire_deleted(self.services, approval)  # the deletion may have detached it already
+            await expire_deleted(self.services, approval)
+            await self.services.approvals.forget_conversation(self.user_id, self.conversation_id)
             raise NotFound("The conversation was deleted meanwhile.")
         if decision.answer != "run":
             # Other proposals may have been made since the limit was checked.

@@ -23,18 +23,25 @@ REMEMBERED = 50
 
 
 async def may_run(
-    services: Services, owner: tuple[str, str], action: AnyAction, args: str, earlier_runs: Sequence[str] = ()
+    services: Services,
+    owner: tuple[str, str],
+    action: AnyAction,
+    args: str,
+    earlier_runs: Sequence[str] = (),
+    approval_id: str = "",
 ) -> bool:
     """True unless this was enough for one day, the user undid exactly this change in this conversation, or a change
     already ran for this message, in one of its `earlier_runs`: regenerating an answer does not redo it. `owner` is
-    the user's id and the conversation's."""
+    the user's id and the conversation's; `approval_id` is the record that is to run, if it is stored already. Of
+    several that are stored at the same moment each sees the others, so that they cannot exceed the limit together."""
     (user_id, conversation_id), since = owner, services.clock() - DAY_SECONDS
     asked = await services.approvals.list_of_conversation(user_id, conversation_id, REMEMBERED)
     undone = [each.args for each in asked if each.undone_by and each.tool == action.tool]
     if args in undone or any(each.decided_by == "level" and each.run_id in earlier_runs for each in asked):
         return False
     most = action.most_unasked_a_day
-    return await services.approvals.count_without_approval(user_id, action.tool, since, most) < most
+    counted = await services.approvals.count_without_approval(user_id, action.tool, since, most, besides=approval_id)
+    return counted < most
 
 
 async def requested_changes(

@@ -3,9 +3,11 @@ rules of its transitions are in the domain and not in queries."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.activity import ActivityEvent, of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
 from qwestly_agent.platform.collection import Document, Expires, MongoCollection, Schedule, across_users, index
@@ -96,9 +98,16 @@ class Approvals(Records[Approval], Schedule):
         """List all pending approvals of this tool, newest first."""
         return await self.newest(user_id, 0, tool=tool, status="pending")
 
-    async def count_without_approval(self, user_id: str, tool: str, since: float, limit: int) -> int:
-        """Count the actions that ran without approval since then, up to `limit`."""
-        return len(await self.newest(user_id, limit, tool=tool, decided_by="level", decided_at={"$gte": since}))
+    async def count_without_approval(
+        self, user_id: str, tool: str, since: float, limit: int, *, besides: str = ""
+    ) -> int:
+        """Count the actions that ran without approval since then, and those about to, up to `limit`. The record
+        `besides` is not counted."""
+        ran = {"decided_by": "level", "decided_at": {"$gte": since}}
+        is_about_to = {"status": "pending", "answer": "run", "created_at": {"$gte": since}}
+        query: Document = {"tool": tool, "$or": [ran, is_about_to]}
+        found = await self.newest(user_id, limit + 1, None, **query)
+        return len([each for each in found if each.id != besides])
 
     async def find_active(self, user_id: str, tool: str, subject: str, now: float) -> Approval | None:
         """Return the newest approval of this tool and subject that is pending, executing or done."""
@@ -117,8 +126,14 @@ class Approvals(Records[Approval], Schedule):
 
     async def mark_reported(self, approval: Approval) -> None:
         """Record that the model knows the approval's current state; later changes will be reported."""
+        state = approval.status, approval.outcome
+
+        def told(record: Approval) -> Approval | None:
+            return record.model_told() if record.news and (record.status, record.outcome) == state else None
+
         if approval.news:
-            await self.replace(approval, approval.model_told())
+            with suppress(NotFound):  # its user was erased meanwhile
+                await self.change(approval, told)
 
     @across_users
     async def oldest_pending(self) -> float | None:
@@ -141,9 +156,10 @@ class Approvals(Records[Approval], Schedule):
         return counts
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
-        """Detach decided approvals from the conversation; they are kept for the audit."""
+        """Detach decided approvals from the conversation; they are kept for the audit. A pending one is of a new
+        conversation with the same id, whose own deletion must find it."""
         await self.database[COLLECTION].update_many(
-            {"user_id": user_id, "conversation_id": conversation_id},
+            {"user_id": user_id, "conversation_id": conversation_id, "status": {"$ne": "pending"}},
             {"$set": {"conversation_id": None}, "$inc": {"revision": 1}},
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from qwestly_agent.approvals import decide, execute
-from qwestly_agent.clients.candidate_app import Done, Effect, Outcome, Unknown
+from qwestly_agent.clients.candidate_app import CandidateApp, Done, Effect, Outcome, Unknown
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.approval import SENT, Approval, Standing
 from qwestly_agent.platform import records
@@ -179,7 +179,30 @@ def _level_read_once() -> AbstractContextManager[Any]:
     return patch.object(execute, "denial_reason", denial_reason)
 
 
+def _time_prolonged() -> AbstractContextManager[Any]:
+    """A mail about an approval gives its person more time."""
+
+    def mailing(self: Approval, *given: Any) -> Approval:
+        after = original(self, *given)
+        return after.model_copy(update={"expires_at": after.expires_at + 3_600.0})
+
+    original = Approval.mailing
+    return patch.object(Approval, "mailing", mailing)
+
+
+def _more_than_named() -> AbstractContextManager[Any]:
+    """An effect changes the location besides."""
+
+    async def set_profile_fields(self: CandidateApp, effect: Effect, values: Any) -> Outcome:
+        return await original(self, effect, {**values, "location": "Elsewhere"})
+
+    original = CandidateApp.set_profile_fields
+    return patch.object(CandidateApp, "set_profile_fields", set_profile_fields)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _time_prolonged,
+    _more_than_named,
     _missing_compare_and_set,
     _effect_before_its_record,
     _swallowed_error,

@@ -1,19 +1,27 @@
-"""Mistakes in turns: in what a typed word decides, in limits, and in deletion."""
+"""Mistakes in turns: in what a typed word decides, in limits, reports, stops and costs, and in deletion."""
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+from qwestly_agent import account
 from qwestly_agent.approvals import act
 from qwestly_agent.approvals.act import VERBS
-from qwestly_agent.base.errors import ChangedMeanwhile
+from qwestly_agent.base.errors import Braked, ChangedMeanwhile
 from qwestly_agent.chat import turn_store
 from qwestly_agent.chat.turn_approvals import TypedAnswer
 from qwestly_agent.chat.turn_store import TurnStore
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.candidate_data import Profiles
 from qwestly_agent.stores.messages import Messages
+from qwestly_agent.stores.usage import Usage
+from qwestly_agent.stores.user_settings import Signals
 from qwestly_agent.text.plain_words import answer_in
 from tests.simulation.planted.plant import Plant
+from tests.simulation.world import ADA
 
 
 def _yes_of_another_tab() -> AbstractContextManager[Any]:
@@ -58,4 +66,108 @@ def _deleted_messages_stay() -> AbstractContextManager[Any]:
     return patch.object(Messages, "delete_all", delete_all)
 
 
-PLANTS: tuple[Plant, ...] = (_yes_of_another_tab, _yes_in_vain, _any_number_of_turns, _deleted_messages_stay)
+def _reported_again() -> AbstractContextManager[Any]:
+    """It is not noted that the model knows an outcome."""
+
+    async def mark_reported(*_: Any) -> None: ...
+
+    return patch.object(Approvals, "mark_reported", mark_reported)
+
+
+def _counts_as_reported() -> AbstractContextManager[Any]:
+    """Whatever has become of an approval meanwhile, the model counts as knowing it."""
+
+    async def mark_reported(self: Approvals, approval: Approval) -> None:
+        await self.change(approval, lambda record: record.model_told())
+
+    return patch.object(Approvals, "mark_reported", mark_reported)
+
+
+def _any_number_unasked() -> AbstractContextManager[Any]:
+    async def count_without_approval(*_: Any, **__: Any) -> int:
+        return 0
+
+    return patch.object(Approvals, "count_without_approval", count_without_approval)
+
+
+def _two_unasked_at_once() -> AbstractContextManager[Any]:
+    """What is about to run is not counted."""
+
+    async def count(self: Approvals, user_id: str, tool: str, since: float, limit: int, **_: Any) -> int:
+        return len(await self.newest(user_id, limit, tool=tool, decided_by="level", decided_at={"$gte": since}))
+
+    return patch.object(Approvals, "count_without_approval", count)
+
+
+def _stopped_in_vain() -> AbstractContextManager[Any]:
+    """The page says that the answer stops, and it goes on."""
+
+    async def stop(*_: Any) -> None: ...
+
+    return patch.object(Signals, "stop", stop)
+
+
+def _all_turns_stopped() -> AbstractContextManager[Any]:
+    """Who stops one of their turns stops all that run."""
+
+    async def list_stopped(self: Signals, user_id: str, run_ids: Collection[str]) -> set[str]:
+        own, everybody = await self.read(user_id)
+        if own.brake_since or everybody.brake_since:
+            raise Braked
+        return set(run_ids) if own.stopped_runs else set()
+
+    return patch.object(Signals, "list_stopped", list_stopped)
+
+
+def _cost_not_counted() -> AbstractContextManager[Any]:
+    """What a turn cost is not counted."""
+
+    async def settle(self: Usage, user_id: str, run_id: str, spent: Any, load: Any, now: float) -> None:
+        await original(self, user_id, run_id, {}, load, now)
+
+    original = Usage.settle
+    return patch.object(Usage, "settle", settle)
+
+
+def _cost_counted_twice() -> AbstractContextManager[Any]:
+    async def settle(self: Usage, user_id: str, run_id: str, spent: Any, load: Any, now: float) -> None:
+        await original(self, user_id, run_id, {name: 2 * each for name, each in spent.items()}, load, now)
+
+    original = Usage.settle
+    return patch.object(Usage, "settle", settle)
+
+
+def _pending_detached() -> AbstractContextManager[Any]:
+    """What waits is detached from a conversation that is deleted, so that nobody ends it."""
+
+    async def expire_pending(*_: Any) -> None: ...
+
+    return patch.object(account, "expire_pending", expire_pending)
+
+
+def _profile_of_another() -> AbstractContextManager[Any]:
+    """A turn reads the profile that the database finds first."""
+
+    async def get_career(self: Profiles, _: str) -> Any:
+        return await original(self, ADA.id)
+
+    original = Profiles.get_career
+    return patch.object(Profiles, "get_career", get_career)
+
+
+PLANTS: tuple[Plant, ...] = (
+    _yes_of_another_tab,
+    _yes_in_vain,
+    _any_number_of_turns,
+    _deleted_messages_stay,
+    _reported_again,
+    _counts_as_reported,
+    _any_number_unasked,
+    _two_unasked_at_once,
+    _stopped_in_vain,
+    _all_turns_stopped,
+    _cost_not_counted,
+    _cost_counted_twice,
+    _pending_detached,
+    _profile_of_another,
+)

@@ -1,15 +1,18 @@
 """Mistakes in what is remembered and forgotten."""
 
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from itertools import count
 from typing import Any
 from unittest.mock import patch
 
+from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory import service
+from qwestly_agent.memory import actions, extract_writer, service
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.memories import COLLECTION, WITHOUT_VECTORS, Memories, Tombstones, memories_of
 from qwestly_agent.stores.messages import Messages
+from qwestly_agent.workflows import ACTIONS
 from tests.simulation.planted.plant import Plant
 
 
@@ -89,7 +92,47 @@ def _remembered_twice() -> AbstractContextManager[Any]:
     return patch.object(Memories, "add", add)
 
 
+def _declined_without_a_trace() -> AbstractContextManager[Any]:
+    """What its person declined is deleted as if it had not been found."""
+
+    async def begin(self: Tombstones, user_id: str, memory_ids: Any, *_: Any) -> dict[str, str]:
+        await Memories.of(self.database).delete_proposed(user_id, memory_ids)
+        return {}
+
+    async def discard(services: Any, approval: Approval) -> None:
+        with patch.object(Tombstones, "begin", begin):
+            await original(services, approval)
+
+    original, stack = actions.discard, ExitStack()
+    stack.enter_context(patch.object(extract_writer, "discard", discard))
+    keep = replace(ACTIONS[KEEPS_MEMORIES], on_ended=discard)
+    stack.enter_context(patch.dict(ACTIONS._by_tool, {KEEPS_MEMORIES: keep}))
+    return stack
+
+
+def _learnt_again() -> AbstractContextManager[Any]:
+    """What is read from a conversation is not compared with what was forgotten."""
+
+    async def is_forgotten(*_: Any) -> bool:
+        return False
+
+    return patch.object(extract_writer, "_is_forgotten", is_forgotten)
+
+
+def _kept_without_a_yes() -> AbstractContextManager[Any]:
+    """What is sensitive in a conversation is kept at once."""
+
+    def memory(new_id: str, decision: Any) -> Memory:
+        return original(new_id, decision.model_copy(update={"ask": False}))
+
+    original = extract_writer._memory
+    return patch.object(extract_writer, "_memory", memory)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _declined_without_a_trace,
+    _learnt_again,
+    _kept_without_a_yes,
     _earlier_versions_stay,
     _forgotten_words_stay_in_prompts,
     _forgotten_words_are_kept,
