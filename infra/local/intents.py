@@ -187,23 +187,26 @@ class _Examples:
     """Examples and their embeddings."""
 
     def __init__(self, pairs: Sequence[tuple[Intent, str]], meaning: Meaning) -> None:
-        self._names, self._meaning = [each.intent for each, _ in pairs], meaning
-        self._vectors = np.asarray(meaning.embed([text for _, text in pairs]))
-        self._intents = list(dict.fromkeys(self._names))
+        names, self._meaning = [each.intent for each, _ in pairs], meaning
+        vectors = np.asarray(meaning.embed([text for _, text in pairs]))
+        self._intents = list(dict.fromkeys(names))
+        # By dimension: few of a scripted vector's are not 0.
+        self._by_dimension = np.ascontiguousarray(vectors.T)
+        self._starts = [names.index(each) for each in self._intents]
         if pairs and meaning.learns:
-            targets = np.asarray([[name == each for each in self._intents] for name in self._names], float)
-            self._weights = np.linalg.solve(
-                _kernel(self._vectors @ self._vectors.T) + RIDGE * np.eye(len(pairs)), targets
-            )
+            targets = np.asarray([[name == each for each in self._intents] for name in names], float)
+            self._weights = np.linalg.solve(_kernel(vectors @ vectors.T) + RIDGE * np.eye(len(pairs)), targets)
 
     def scores(self, part: str) -> Iterator[tuple[str, float]]:
-        if not self._names:
+        """Yield each intent with its score: 1 and more is sure, 0 and less is not even near."""
+        if not self._intents:
             return
-        cosines, meaning = self._vectors @ np.asarray(self._meaning.embed([part])[0]), self._meaning
-        names, scores = (self._intents, _kernel(cosines) @ self._weights) if meaning.learns else (self._names, cosines)
-        for name, score in zip(names, scores, strict=True):
-            # 1 and more is sure, 0 and less is not even near.
-            yield name, (float(score) - meaning.unsure) / (meaning.sure - meaning.unsure)
+        meaning, vector = self._meaning, np.asarray(self._meaning.embed([part])[0])
+        used = np.flatnonzero(vector)
+        cosines = vector[used] @ self._by_dimension[used]
+        learned = meaning.learns
+        scores = _kernel(cosines) @ self._weights if learned else np.maximum.reduceat(cosines, self._starts)
+        yield from zip(self._intents, (scores - meaning.unsure) / (meaning.sure - meaning.unsure), strict=True)
 
 
 RIDGE = 0.3
@@ -237,11 +240,12 @@ class Intents:
         """The examples with those of other languages, by role."""
         meaning = WORDS if self.meaning is WORDS else OTHER_LANGUAGES
         pairs = [(each, text) for each in self.intents for text in (*each.examples, *each.words)]
-        return {role: _Examples([each for each in pairs if each[0].to == role], meaning) for role in self._examples}
+        roles = {each.to for each in self.intents}
+        return {role: _Examples([each for each in pairs if each[0].to == role], meaning) for role in roles}
 
     def warm(self) -> None:
         """Embed all examples."""
-        _ = self._examples, self._words
+        _ = self._words if self.meaning is WORDS else (self._examples, self._words)
 
     def of_role(self, chat: Chat) -> list[Intent]:
         of_role = [each for each in self.intents if each.to and chat.instructions.startswith(each.to)]
@@ -252,9 +256,11 @@ class Intents:
         """Return the intents by their score, best first. A score of 1 is sure."""
         scores: dict[str, float] = {}
         for role in {each.to for each in among}:
-            for examples in (self._examples[role], self._words[role]):
+            # Where words are all that is compared, the examples are among those of other languages.
+            by_meaning = () if self.meaning is WORDS else (self._examples[role],)
+            for examples in (*by_meaning, self._words[role]):
                 for name, score in examples.scores(part):
-                    scores[name] = max(score, scores.get(name, score))
+                    scores[name] = max(float(score), scores.get(name, float(score)))
         if language_of(part) != "english":
             for each in among:
                 found = (len(text) for text in each.words if not each.to and has_words(part, text))

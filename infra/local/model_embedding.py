@@ -5,6 +5,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 
 STOP_WORDS = frozenset(
     re.findall(
@@ -36,6 +37,7 @@ SPANISH = frozenset(
     )
 )
 """Frequent words, by which a text's language is told."""
+FREQUENT = GERMAN | SPANISH
 COMMON_ELSEWHERE = frozenset(
     re.findall(
         r"\w+",
@@ -63,19 +65,23 @@ def has_words(text: str, phrase: str) -> bool:
     """Return whether a text has all words of a phrase; all but the frequent ones in whatever form."""
     words = _plain_words(text)
     return all(
-        word in words or (word not in GERMAN | SPANISH and any(_are_forms(word, each) for each in words))
+        word in words or (word not in FREQUENT and any(_are_forms(word, each) for each in words))
         for word in _plain_words(phrase)
     )
 
 
 def _are_forms(one: str, other: str) -> bool:
+    if one[0] != other[0]:
+        return False
     shortest = max(4, min(len(one), len(other)) - 2)
     return abs(len(one) - len(other)) <= 4 and one[:shortest] == other[:shortest] and len(other) >= 4
 
 
-def _plain_words(text: str) -> list[str]:
+@lru_cache(20_000)
+def _plain_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without accents. Each message is compared with each phrase of the examples."""
     plain = "".join(each for each in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(each))
-    return re.findall(r"[^\W_]+", plain)
+    return tuple(re.findall(r"[^\W_]+", plain))
 
 
 def embedding(text: str, dimensions: int) -> list[float]:
@@ -86,7 +92,7 @@ def embedding(text: str, dimensions: int) -> list[float]:
 
 def phrase_embedding(text: str, common: float = 0.35) -> list[float]:
     """Return the same of a phrase in any of some languages: frequent words count as well, but less."""
-    words = _plain_words(text) or [text.strip()]
+    words = _plain_words(text) or (text.strip(),)
     return _vector(
         {_stem(word): common if word in STOP_WORDS | COMMON_ELSEWHERE else 1.0 for word in words}, DIMENSIONS
     )
@@ -105,8 +111,13 @@ def _vector(weights: Mapping[str, float], dimensions: int) -> list[float]:
 
 def _add(vector: list[float], feature: str, weight: float) -> None:
     # The random sign makes collisions cancel out instead of adding up to similarity.
-    digest = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest())
+    digest = _digest(feature)
     vector[(digest >> 1) % len(vector)] += weight if digest & 1 else -weight
+
+
+@lru_cache(50_000)
+def _digest(feature: str) -> int:
+    return int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest())
 
 
 def _stem(word: str) -> str:
