@@ -17,6 +17,7 @@ from qwestly_agent.cards.actions import DELETE_CARD, SAVE_CARD_AS_ACTIVE
 from qwestly_agent.domain.approval import Effect
 from qwestly_agent.profile import UPDATE_PROFILE_FIELD
 from qwestly_agent.services import AnyAction
+from tests.counts import everyday
 from tests.servers import ChatServer, Client
 
 Happens: TypeAlias = Literal["runs", "asks", "is queued", "is not offered"]
@@ -115,12 +116,15 @@ def test_a_level_that_cannot_be_read_is_the_lowest(chat: ChatServer, client: Cli
 
 @pytest.mark.parametrize(
     ("level", "happens"),
-    [
-        ("L0", ["runs", "runs", "is not offered", "is not offered", "is not offered"]),
-        ("L1", ["runs", "runs", "asks", "asks", "asks"]),
-        ("L2", ["runs", "runs", "is queued", "is queued", "is queued"]),
-        ("L3", ["runs", "runs", "asks", "asks", "asks"]),
-    ],
+    everyday(
+        2,
+        [
+            ("L0", ["runs", "runs", "is not offered", "is not offered", "is not offered"]),
+            ("L1", ["runs", "runs", "asks", "asks", "asks"]),
+            ("L2", ["runs", "runs", "is queued", "is queued", "is queued"]),
+            ("L3", ["runs", "runs", "asks", "asks", "asks"]),
+        ],
+    ),
 )
 def test_a_tool_does_what_its_effect_may_at_the_users_level(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, level: str, happens: list[Happens]

@@ -39,7 +39,7 @@ from qwestly_agent.stores import memories, memory_work
 from qwestly_agent.stores.memory_work import YEAR, ConsolidationRun
 from qwestly_agent.workflow_state import OVER_BUDGET
 from tests.comparing import Judge
-from tests.counts import sample
+from tests.counts import everyday, sample
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import FakeClock, settings_for
 
@@ -803,7 +803,7 @@ async def test_whatever_dies_while_it_is_taken_back_the_next_sweep_or_try_ends_i
         assert await ada.journal() == await unhurt.journal(), death
 
 
-@pytest.mark.parametrize("says", ["same", "contradicts"])
+@pytest.mark.parametrize("says", everyday(1, ["same", "contradicts"]))
 async def test_nights_of_a_model_that_always_says_one_thing_are_taken_back_exactly(
     somebody: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, says: str
 ) -> None:

@@ -12,6 +12,7 @@ from pymongo import MongoClient
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.interviews import service
+from tests.counts import everyday
 from tests.servers import ChatServer, Client
 
 ACME = {
@@ -56,11 +57,14 @@ def orchestrator(**move: Any) -> Reply:
 
 @pytest.mark.parametrize(
     "written",
-    [
-        "How many were you? And what came of it? Why?",
-        ["I see. 何人い", "ましたか？それ", "から？"],
-        "كم كان عددكم؟ وماذا بعد؟",
-    ],
+    everyday(
+        1,
+        [
+            "How many were you? And what came of it? Why?",
+            ["I see. 何人い", "ましたか？それ", "から？"],
+            "كم كان عددكم؟ وماذا بعد؟",
+        ],
+    ),
 )
 def test_two_questions_are_shown_stored_and_remembered_as_the_model_asked_them(
     client: Client, model: ModelServer, written: str | list[str]
@@ -123,7 +127,7 @@ def test_the_question_follows_what_the_message_tells_and_the_page_says_why(
     assert "I built Beta by myself." in request.json["messages"][1]["content"]
 
 
-@pytest.mark.parametrize("said", ["my bus is here", "und Schluss damit", "on en reparle demain matin"])
+@pytest.mark.parametrize("said", everyday(1, ["my bus is here", "und Schluss damit", "on en reparle demain matin"]))
 def test_a_stop_that_the_orchestrator_hears_is_the_end_at_once(
     client: Client, chat: ChatServer, model: ModelServer, said: str
 ) -> None:
@@ -177,19 +181,22 @@ def test_without_an_orchestrator_the_interviewer_asks_all_the_same(
 
 @pytest.mark.parametrize(
     ("said", "quote"),
-    [
-        ("That's enough.", "That's enough."),
-        ("I want to stop!", "I want to stop!"),
-        ("Bitte hören Sie auf", "Bitte hören Sie auf"),
-        ("arrêtez s'il vous plaît", "arrêtez s'il vous plaît"),
-        ("Por favor, pare a entrevista", "Por favor, pare a entrevista"),
-        ("In the end, we had to stop the line", ""),
-        ("Non-stop. I had to end the contract", ""),
-        ("I led it. Stop. End this interview now.", ""),
-        ("I quit, because the commute was two hours", ""),
-        ("Para la entrevista, llevé un traje", ""),
-        ("No quiero parar", ""),
-    ],
+    everyday(
+        3,
+        [
+            ("That's enough.", "That's enough."),
+            ("I want to stop!", "I want to stop!"),
+            ("Bitte hören Sie auf", "Bitte hören Sie auf"),
+            ("arrêtez s'il vous plaît", "arrêtez s'il vous plaît"),
+            ("Por favor, pare a entrevista", "Por favor, pare a entrevista"),
+            ("In the end, we had to stop the line", ""),
+            ("Non-stop. I had to end the contract", ""),
+            ("I led it. Stop. End this interview now.", ""),
+            ("I quit, because the commute was two hours", ""),
+            ("Para la entrevista, llevé un traje", ""),
+            ("No quiero parar", ""),
+        ],
+    ),
 )
 def test_a_plain_stop_ends_it_whatever_the_model_makes_of_it(
     client: Client, chat: ChatServer, model: ModelServer, said: str, quote: str

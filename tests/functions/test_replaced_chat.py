@@ -23,6 +23,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores import approvals, user_settings
+from tests.counts import count, everyday
 from tests.functions.approving import DAY, TEMPLATE, World
 from tests.servers import USER, token
 
@@ -31,7 +32,7 @@ CANDIDATE_APP = ec.generate_private_key(ec.SECP256R1())
 PUBLIC = base64.b64encode(
     CANDIDATE_APP.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 ).decode()
-IDS = [f"ap_{number:032}" for number in range(40)]
+IDS = [f"ap_{number:032}" for number in range(count(40, 40, small=5))]
 
 
 class ChatsDatabase:
@@ -60,7 +61,7 @@ class ChatsDatabase:
 
 @pytest.fixture
 def world(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Tokens are verified by the candidate app's public key, as in production. Forty approvals of one field wait, as if
+    """Tokens are verified by the candidate app's public key, as in production. Approvals of one field wait, as if
     none replaced another."""
 
     async def nothing_ends(_services: Services, _newer: Approval) -> None: ...
@@ -139,7 +140,7 @@ def test_who_is_signed_in_decides_as_ever(world: World) -> None:
     assert (world.approval(IDS[0]).status, nothing_was_done(world)) == ("done", False)
 
 
-def test_it_decides_none_of_forty_by_tokens_of_its_own(world: World) -> None:
+def test_it_decides_none_of_many_by_tokens_of_its_own(world: World) -> None:
     acts = (
         "undo",
         "look",
@@ -162,16 +163,19 @@ def test_it_decides_none_of_forty_by_tokens_of_its_own(world: World) -> None:
 
 @pytest.mark.parametrize(
     "claimed",
-    [
-        {"status": "approved", "decided_by": "queue"},
-        {"status": "approved", "decided_by": "level", "answer": "run"},
-        {"status": "executing", "begun_at": 1.0},
-        {"status": "unknown", "begun_at": 1.0},
-        {"status": "accepted", "begun_at": 1.0},
-        {"status": "approved", "seal": "0" * 64 + "." + "0" * 64},
-        {"status": "approved", "seal": ""},
-        {"status": "approved", "seal": "."},
-    ],
+    everyday(
+        4,
+        [
+            {"status": "approved", "decided_by": "queue"},
+            {"status": "approved", "decided_by": "level", "answer": "run"},
+            {"status": "executing", "begun_at": 1.0},
+            {"status": "unknown", "begun_at": 1.0},
+            {"status": "accepted", "begun_at": 1.0},
+            {"status": "approved", "seal": "0" * 64 + "." + "0" * 64},
+            {"status": "approved", "seal": ""},
+            {"status": "approved", "seal": "."},
+        ],
+    ),
     ids=str,
 )
 def test_a_yes_that_it_writes_is_carried_out_by_nobody(
@@ -240,4 +244,4 @@ def test_it_sets_no_level_and_deletes_nothing_that_was_decided(world: World, the
     assert not theirs.do("remove", user_settings.AUTONOMY, lambda it: it.delete_many({}))
     assert not theirs.do("remove", approvals.COLLECTION, lambda it: it.delete_many({}))
     assert world.run(lambda services: services.autonomy.level(USER)) == "L1"
-    assert len([world.approval(each) for each in IDS]) == 40
+    assert len([world.approval(each) for each in IDS]) == len(IDS)

@@ -22,6 +22,7 @@ from qwestly_agent.profile import UPDATE_PROFILE
 from qwestly_agent.resumes.model import unread_lines
 from qwestly_agent.resumes.unreadable import SENTENCES
 from qwestly_agent.resumes.writer import start
+from tests.counts import everyday
 from tests.resume_files import HOSTILE, LAYOUTS, LUCIA, MAYA, ORDERS, Person, markdown, with_hidden_orders
 from tests.statemachines.conftest import Case, World
 
@@ -344,11 +345,14 @@ def test_known_profile_values_are_not_proposed_and_lists_lose_nothing(world: Wor
 
 @pytest.mark.parametrize(
     ("decision", "label"),
-    [
-        ("approve", "Read. What you approved is in your profile."),
-        ("reject", "Read. You declined, so your profile stayed as it is."),
-        ("", "Read. This wasn’t decided in time, so your profile stayed as it is."),
-    ],
+    everyday(
+        1,
+        [
+            ("approve", "Read. What you approved is in your profile."),
+            ("reject", "Read. You declined, so your profile stayed as it is."),
+            ("", "Read. This wasn’t decided in time, so your profile stayed as it is."),
+        ],
+    ),
 )
 def test_it_is_closed_when_its_approval_is(world: World, model: ModelServer, decision: str, label: str) -> None:
     user = User(world)
