@@ -58,7 +58,7 @@ def able(chat: ChatServer, client: Client) -> Iterator[Client]:
         yield user
 
 
-def what_happens(user: Client, model: ModelServer, app: CandidateAppServer, effect: Effect) -> Happens:
+def outcome_of(user: Client, model: ModelServer, app: CandidateAppServer, effect: Effect) -> Happens:
     """When the model calls the tool of this effect: as its user sees it, and the candidate app, and the model."""
     model.forget_requests()
     model.script(Reply(tool_calls=[{"name": f"do_{effect}", "arguments": {}}]), Reply(text="So."))
@@ -131,7 +131,7 @@ def test_a_tool_does_what_its_effect_may_at_the_users_level(
 ) -> None:
     with able(chat, client) as user:
         user.request("PUT", "/api/autonomy", json={"level": level})
-        assert [what_happens(user, model, app, each) for each in EFFECTS] == happens
+        assert [outcome_of(user, model, app, each) for each in EFFECTS] == happens
 
 
 @pytest.mark.thorough

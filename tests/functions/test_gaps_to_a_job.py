@@ -12,7 +12,7 @@ from qwestly_agent.domain.job import Advert, MatchStatus
 from qwestly_agent.stores import learning
 from tests.counts import everyday
 from tests.functions.test_jobs import found
-from tests.functions.test_learning import LIBRARY, answers, call, calls, results, says
+from tests.functions.test_learning import LIBRARY, answers, call, calls, results, script
 from tests.servers import ChatServer, Client
 
 GOAL = "Head of Product at Kestrel Labs"
@@ -142,7 +142,7 @@ def test_in_the_chat_a_postings_words_are_told_by_a_tool_whose_result_counts_as_
 ) -> None:
     has_job(chat, client.user_id)
     goal = call("store_decision", kind="goal", text=GOAL, quote="that job is my goal")
-    says(model, calls(goal), answers(FINDER, gaps=[GAP]), Reply(text="Noted."))
+    script(model, calls(goal), answers(FINDER, gaps=[GAP]), Reply(text="Noted."))
     conversation_id = client.say("that job is my goal", role="learning").conversation_id
     [stored] = results(model)
     assert "hiring" not in str(stored).lower()

@@ -29,7 +29,7 @@ def contents(client: Client, status: str = "active") -> list[str]:
     return [each["content"] for each in client.get(f"/api/memories?status={status}")["items"]]
 
 
-def told(model: ModelServer, at: int = -1) -> dict[str, Any]:
+def tool_result(model: ModelServer, at: int = -1) -> dict[str, Any]:
     """What the model was told of a call, without its fence."""
     result = results_of(model)[at]
     return json.loads(result[result.index("{") : result.rindex("}") + 1])
@@ -42,7 +42,7 @@ def says(client: Client, model: ModelServer, text: str, *made: Any, conversation
 
 def remembers(client: Client, model: ModelServer, said: str = "I live in Lisbon now.", **given: Any) -> dict[str, Any]:
     says(client, model, said, call("remember", **(LISBON | given)))
-    return told(model)
+    return tool_result(model)
 
 
 def undo(client: Client, memory_id: str) -> Any:
@@ -249,7 +249,7 @@ def test_a_judge_that_errs_keeps_no_word_at_once_that_the_user_did_not_type(
 def test_one_thing_a_turn_is_remembered(client: Client, model: ModelServer) -> None:
     second = call("remember", type="skill", text="Speaks German", quote="I speak German")
     says(client, model, "I live in Lisbon. I speak German.", call("remember", **LISBON), second)
-    assert "One thing is remembered" in told(model)["error"]
+    assert "One thing is remembered" in tool_result(model)["error"]
     assert contents(client) == ["Lives in Lisbon"]
 
 
@@ -309,13 +309,13 @@ def test_the_agents_forgotten_and_foreign_words_are_no_evidence(client: Client, 
     model.script_chat(Reply(text="So I live in Lisbon, you say?"))
     conversation_id = client.say("Hello").conversation_id
     says(client, model, "Yes, keep that", kept, conversation_id=conversation_id)
-    assert "do not stand" in told(model)["error"]
+    assert "do not stand" in tool_result(model)["error"]
     conversation_id = says(client, model, "I live in Lisbon.", kept).conversation_id
     [memory] = client.get("/api/memories")["items"]
     client.request("DELETE", f"/api/memories/{memory['id']}").raise_for_status()
     for conversation in (conversation_id, None):
         says(client, model, "Keep in mind what I said.", kept, conversation_id=conversation)
-        assert "do not stand" in told(model)["error"]
+        assert "do not stand" in tool_result(model)["error"]
     assert contents(client) == contents(client, "proposed") == []
 
 
@@ -380,8 +380,8 @@ def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and
         Reply(text="So.", streams=True),
     )
     client.say("I live in Lisbon now.")
-    assert told(model)["status"] == "unchecked"
-    assert "could be checked" in told(model)["note"]
+    assert tool_result(model)["status"] == "unchecked"
+    assert "could be checked" in tool_result(model)["note"]
     assert (contents(client), contents(client, "unchecked")) == ([], ["Lives in Lisbon"])
     assert client.get("/api/memories?query=Lisbon")["items"] == []
     model.script()

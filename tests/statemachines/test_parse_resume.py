@@ -71,9 +71,9 @@ class User:
         self.world.run(lambda services: services.autonomy.set_level(self.user_id, level, now))
 
     def events(self) -> list[str]:
-        return sorted(each.type for each in self.told() if each.type.startswith("resume."))
+        return sorted(each.type for each in self.feed() if each.type.startswith("resume."))
 
-    def told(self) -> list[ActivityEvent]:
+    def feed(self) -> list[ActivityEvent]:
         return self.world.run(lambda services: services.activity.newest(self.user_id, 50))
 
 
@@ -151,7 +151,7 @@ def test_every_field_that_stands_there_is_proposed_with_its_quote(
     school = {"school": person.school, "degree": person.degree, "year": int(person.graduated)}
     assert (after["skills"], after["languages"]) == (list(person.skills), list(person.languages))
     assert after["education"] == [school]
-    asked = [each for each in user.told() if each.type == "approval.asked"]
+    asked = [each for each in user.feed() if each.type == "approval.asked"]
     assert [each.role for each in asked] == ["resumes"]
     assert user.events() == ["resume.begun", "resume.proposed"]
 
