@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import get_args
@@ -186,7 +187,13 @@ PARTS = {
 
 def with_parts(text: str) -> str:
     """Return the document with its generated parts updated. Raises `KeyError` for an unknown part."""
-    return PART.sub(lambda part: "".join((part[1], *(f"{line}\n" for line in PARTS[part[2]]()), part[3])), text)
+    return PART.sub(lambda part: f"{part[1]}{_made(part[2])}{part[3]}", text)
+
+
+@cache
+def _made(part: str) -> str:
+    """Return the text of a part; some stand in several documents."""
+    return "".join(f"{line}\n" for line in PARTS[part]())
 
 
 def llms_text() -> str:

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES, BUILT = "statemachines", ".aws-sam/statemachines"
 SUFFIX = ".asl.yaml"
 _COMMON = "common.yaml"
+SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def source_of(definition_uri: str) -> str:
@@ -27,7 +28,7 @@ def read_machine(path: Path) -> dict[str, Any]:
     common = path.with_name(_COMMON)
     shared = common.read_text(encoding="utf-8") if common.exists() else ""
     written = (shared + path.read_text(encoding="utf-8")).replace("${Workflow}", path.name.removesuffix(SUFFIX))
-    definition = yaml.safe_load(written)
+    definition = yaml.load(written, SAFE_LOADER)  # noqa: S506
     definition.pop("Common", None)
     return definition
 

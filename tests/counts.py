@@ -3,7 +3,9 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import pytest
 
 T = TypeVar("T")
 
@@ -20,3 +22,17 @@ def sample(items: Iterable[T], usual: int) -> list[T]:
     every = list(items)
     wanted = count(usual, len(every))
     return [every[place * len(every) // wanted] for place in range(wanted)]
+
+
+def everyday(number: int, cases: Iterable[Any]) -> list[Any]:
+    """For `parametrize`: so many of the cases, evenly drawn from the first on, run every day; the others are thorough,
+    and run where what they test has changed. It is for cases that differ in their words and run the same code."""
+    every = list(cases)
+    chosen = {place * len(every) // number for place in range(number)}
+    return [each if place in chosen else _thorough(each) for place, each in enumerate(every)]
+
+
+def _thorough(case: Any) -> Any:
+    if hasattr(case, "marks"):  # of `pytest.param`
+        return case._replace(marks=[*case.marks, pytest.mark.thorough])
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.thorough)

@@ -13,7 +13,7 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.end import SUPERSEDED
 from qwestly_agent.approvals.pause import FROZEN
-from tests.counts import count
+from tests.counts import count, everyday
 from tests.servers import Answer, ChatServer, Client, Event, until, user_says
 
 HEADLINE = "Head of Product"
@@ -702,16 +702,19 @@ def history_of(kind: str, old: str, new: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        "a yes",
-        "a no",
-        "among other parts",
-        "of a dynamic tool",
-        "twice",
-        "beside broken parts",
-        "beside broken messages",
-        "sent alone",
-    ],
+    everyday(
+        4,
+        [
+            "a yes",
+            "a no",
+            "among other parts",
+            "of a dynamic tool",
+            "twice",
+            "beside broken parts",
+            "beside broken messages",
+            "sent alone",
+        ],
+    ),
 )
 def test_an_answer_to_an_older_card_counts_with_the_next_message(
     chat: ChatServer, person: Client, model: ModelServer, kind: str

@@ -14,6 +14,7 @@ from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Level, Verb
 from qwestly_agent.memory.extract_writer import ask_to_keep
 from qwestly_agent.services import Services
+from tests.counts import everyday
 from tests.functions.approving import TEMPLATE, World, a_world, local_aws
 from tests.servers import USER, until
 
@@ -203,7 +204,7 @@ def test_a_yes_keeps_what_was_proposed_and_the_record_forgets_what_it_was(world:
     assert approval.preview.title == "Remember 2 sensitive things"
 
 
-@pytest.mark.parametrize("chosen", ["L0", "L1", "L2", "L3"])
+@pytest.mark.parametrize("chosen", everyday(2, ["L0", "L1", "L2", "L3"]))
 def test_at_each_level_it_is_asked_and_mailed_without_what_it_is_about(world: World, chosen: Level) -> None:
     level(world, chosen)
     ids = world.proposed(SECRETS[0])

@@ -17,6 +17,7 @@ from qwestly_agent.cards.actions import DELETE_CARD, SAVE_CARD_AS_ACTIVE
 from qwestly_agent.domain.approval import Effect
 from qwestly_agent.profile import UPDATE_PROFILE_FIELD
 from qwestly_agent.services import AnyAction
+from tests.counts import everyday
 from tests.servers import ChatServer, Client
 
 Happens: TypeAlias = Literal["runs", "asks", "is queued", "is not offered"]
@@ -57,7 +58,7 @@ def able(chat: ChatServer, client: Client) -> Iterator[Client]:
         yield user
 
 
-def what_happens(user: Client, model: ModelServer, app: CandidateAppServer, effect: Effect) -> Happens:
+def outcome_of(user: Client, model: ModelServer, app: CandidateAppServer, effect: Effect) -> Happens:
     """When the model calls the tool of this effect: as its user sees it, and the candidate app, and the model."""
     model.forget_requests()
     model.script(Reply(tool_calls=[{"name": f"do_{effect}", "arguments": {}}]), Reply(text="So."))
@@ -115,19 +116,22 @@ def test_a_level_that_cannot_be_read_is_the_lowest(chat: ChatServer, client: Cli
 
 @pytest.mark.parametrize(
     ("level", "happens"),
-    [
-        ("L0", ["runs", "runs", "is not offered", "is not offered", "is not offered"]),
-        ("L1", ["runs", "runs", "asks", "asks", "asks"]),
-        ("L2", ["runs", "runs", "is queued", "is queued", "is queued"]),
-        ("L3", ["runs", "runs", "asks", "asks", "asks"]),
-    ],
+    everyday(
+        2,
+        [
+            ("L0", ["runs", "runs", "is not offered", "is not offered", "is not offered"]),
+            ("L1", ["runs", "runs", "asks", "asks", "asks"]),
+            ("L2", ["runs", "runs", "is queued", "is queued", "is queued"]),
+            ("L3", ["runs", "runs", "asks", "asks", "asks"]),
+        ],
+    ),
 )
 def test_a_tool_does_what_its_effect_may_at_the_users_level(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, level: str, happens: list[Happens]
 ) -> None:
     with able(chat, client) as user:
         user.request("PUT", "/api/autonomy", json={"level": level})
-        assert [what_happens(user, model, app, each) for each in EFFECTS] == happens
+        assert [outcome_of(user, model, app, each) for each in EFFECTS] == happens
 
 
 @pytest.mark.thorough

@@ -22,6 +22,8 @@ from functions.chat.app import create_app
 from infra.local import model_wire
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from tests.api_document import api_document
+from tests.counts import everyday
 from tests.servers import SECRET, USER, ChatServer, Client, system_clock, token, user_says
 
 NOW = system_clock()
@@ -109,7 +111,7 @@ FIRST_REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("kind", FIRST_REQUESTS)
+@pytest.mark.parametrize("kind", everyday(2, FIRST_REQUESTS))
 def test_the_first_request_of_a_process_is_refused_as_any_other(client: Client, chat: ChatServer, kind: str) -> None:
     """It is the one that adds most of the routes."""
     method, path, status, code = FIRST_REQUESTS[kind]
@@ -121,9 +123,7 @@ def test_the_first_request_of_a_process_is_refused_as_any_other(client: Client, 
 
 
 ROUTES = [
-    (method, path)
-    for path, methods in create_app().openapi()["paths"].items()
-    for method in (name.upper() for name in methods)
+    (method, path) for path, methods in api_document()["paths"].items() for method in (name.upper() for name in methods)
 ]
 
 

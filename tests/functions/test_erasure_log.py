@@ -35,7 +35,7 @@ def group(aws: AwsServer) -> Iterator[Callable[[], list[dict[str, Any]]]]:
 
 
 @pytest.fixture
-def somebody(world: World, mongodb_uri: str, model: ModelServer) -> Iterator[Client]:
+def user(world: World, mongodb_uri: str, model: ModelServer) -> Iterator[Client]:
     """Signed in, with a conversation and a memory."""
     given = {"erasure_log": GROUP, "erasure_key": f"{KEY},{KEY[::-1]}", "candidate_api_url": world.candidate_app.url}
     settings = settings_for(mongodb_uri, model.base_url, world.database.name, **given)
@@ -58,10 +58,10 @@ def kept_of(database: Database[dict[str, Any]]) -> dict[str, int]:
 
 
 def test_a_forgotten_memorys_tombstone_is_written_down_and_says_nothing(
-    world: World, somebody: Client, group: Callable[[], list[dict[str, Any]]]
+    world: World, user: Client, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
     memory_id = remembers(world)
-    somebody.request("DELETE", f"/api/memories/{memory_id}").raise_for_status()
+    user.request("DELETE", f"/api/memories/{memory_id}").raise_for_status()
     [line], [kept] = group(), world.database["user_memories"].find()
     assert (line["what"], line["id"], line["at"]) == ("memory", memory_id, world.clock())
     assert line["tombstone"] == {name: kept[name] for name in ("hashes", "signature", "dimensions", "stems", "seen")}
@@ -71,51 +71,51 @@ def test_a_forgotten_memorys_tombstone_is_written_down_and_says_nothing(
 
 @pytest.mark.thorough
 def test_an_erasure_is_logged_with_a_keyed_hash_of_the_user(
-    world: World, somebody: Client, model: ModelServer, group: Callable[[], list[dict[str, Any]]]
+    world: World, user: Client, model: ModelServer, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
-    conversation_id = talks(somebody, model)
-    somebody.request("DELETE", f"/api/conversations/{conversation_id}").raise_for_status()
-    somebody.request("DELETE", "/api/me").raise_for_status()
-    conversation, user = group()
-    assert (conversation["what"], user["what"]) == ("conversation", "user")
-    assert conversation["user"] == user["user"]
+    conversation_id = talks(user, model)
+    user.request("DELETE", f"/api/conversations/{conversation_id}").raise_for_status()
+    user.request("DELETE", "/api/me").raise_for_status()
+    conversation, account = group()
+    assert (conversation["what"], account["what"]) == ("conversation", "user")
+    assert conversation["user"] == account["user"]
     assert not {USER, conversation_id, sha256_hex(USER), sha256_hex(conversation_id)} & {*conversation.values()}
 
 
 @pytest.mark.parametrize("path", ["/api/me", "/api/conversations/{}", "/api/memories/{}"])
 def test_an_erasure_that_cannot_be_logged_is_refused(
-    world: World, somebody: Client, aws: AwsServer, model: ModelServer, path: str
+    world: World, user: Client, aws: AwsServer, model: ModelServer, path: str
 ) -> None:
-    ids = {"conversations": talks(somebody, model), "memories": remembers(world)}
+    ids = {"conversations": talks(user, model), "memories": remembers(world)}
     path = path.format(ids.get(path.split("/")[2], ""))
     before = kept_of(world.database)
     aws.client("logs").delete_log_group(logGroupName=GROUP)
-    answer = somebody.request("DELETE", path)
+    answer = user.request("DELETE", path)
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
     assert kept_of(world.database) == before
     aws.client("logs").create_log_group(logGroupName=GROUP)
-    assert somebody.request("DELETE", path).is_success
+    assert user.request("DELETE", path).is_success
     assert kept_of(world.database) != before
 
 
 @pytest.mark.thorough
 def test_a_memory_that_is_undone_is_written_down(
-    world: World, somebody: Client, group: Callable[[], list[dict[str, Any]]]
+    world: World, user: Client, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
     memory_id = remembers(world)
     within_a_day = {"$set": {"undo_until": world.clock() + 60}}
     world.database["user_memories"].update_one({"_id": memory_id}, within_a_day)
-    somebody.request("POST", f"/api/memories/{memory_id}/undo").raise_for_status()
+    user.request("POST", f"/api/memories/{memory_id}/undo").raise_for_status()
     assert [each["id"] for each in group()] == [memory_id]
 
 
 @pytest.mark.thorough
 def test_more_memories_than_a_request_may_have_are_all_written_down(
-    world: World, somebody: Client, group: Callable[[], list[dict[str, Any]]]
+    world: World, user: Client, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
     """They are one lineage: each was replaced by the last."""
     ids = [remembers(world, f"Number {number}.") for number in range(MOST_LINES + 2)]
     replaced = {"$set": {"status": "superseded", "superseded_by": ids[-1]}}
     world.database["user_memories"].update_many({"_id": {"$in": ids[:-1]}}, replaced)
-    somebody.request("DELETE", f"/api/memories/{ids[-1]}").raise_for_status()
+    user.request("DELETE", f"/api/memories/{ids[-1]}").raise_for_status()
     assert {each["id"] for each in group()} == {*ids}

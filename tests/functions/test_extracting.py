@@ -18,6 +18,7 @@ from qwestly_agent.memory.model import ExtractionState
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.stores.messages import NewTurn
 from qwestly_agent.workflow_state import CaughtError
+from tests.counts import everyday
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forgetting import put
 
@@ -279,7 +280,7 @@ OWN_SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", OWN_SHAPES)
+@pytest.mark.parametrize("shape", everyday(3, OWN_SHAPES))
 async def test_possibly_pasted_text_is_read(talk: Talk, shape: str) -> None:
     text, quote, status = OWN_SHAPES[shape]
     await talk.says(text)
@@ -297,7 +298,7 @@ OTHERS_SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", OTHERS_SHAPES)
+@pytest.mark.parametrize("shape", everyday(2, OTHERS_SHAPES))
 async def test_others_text_is_not_read_and_the_activity_names_its_lines(talk: Talk, shape: str) -> None:
     text, quote, lines = OTHERS_SHAPES[shape]
     await talk.says(text)
@@ -416,14 +417,17 @@ async def test_two_notes_are_one_by_the_models_word_alone_and_where_it_can_quote
 
 @pytest.mark.parametrize(
     ("known", "said"),
-    [
-        ("Manages 8 people", "Manages 80 people"),
-        ("Wants at least 95k", "Wants at least 105k"),
-        ("Hat drei Kinder", "Hat vier Kinder"),
-        ("Gagne 45 000 € par an", "Gagne 54 000 € par an"),
-        ("Terminó la carrera en 2015", "Terminó la carrera en 2016"),
-        ("Trabalha 30 horas por semana", "Trabalha 40 horas por semana"),
-    ],
+    everyday(
+        2,
+        [
+            ("Manages 8 people", "Manages 80 people"),
+            ("Wants at least 95k", "Wants at least 105k"),
+            ("Hat drei Kinder", "Hat vier Kinder"),
+            ("Gagne 45 000 € par an", "Gagne 54 000 € par an"),
+            ("Terminó la carrera en 2015", "Terminó la carrera en 2016"),
+            ("Trabalha 30 horas por semana", "Trabalha 40 horas por semana"),
+        ],
+    ),
 )
 async def test_a_model_that_errs_joins_no_notes_with_other_figures(talk: Talk, known: str, said: str) -> None:
     await put(talk, known)

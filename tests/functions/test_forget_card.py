@@ -27,7 +27,7 @@ from qwestly_agent.memory.actions import KEEP_MEMORIES, forget_proposal, remembe
 from qwestly_agent.memory.forget import filter_proposed
 from qwestly_agent.services import Services
 from qwestly_agent.stores.messages import Messages
-from tests.counts import count
+from tests.counts import count, everyday
 from tests.functions.approving import World
 from tests.functions.talking import Talk, talking
 from tests.functions.test_forgetting import KNOWN, SAID, chatting, dump, kept_beside_the_transcript, last_prompt, put
@@ -67,7 +67,7 @@ def answers(client: Client, card: dict[str, Any], decision: str = "approve", **m
 # --- what is asked ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", everyday(2, LEVELS))
 async def test_at_each_level_a_call_only_asks_and_lists_what_would_go_with_its_lineage(
     talk: Talk, mongodb_uri: str, level: str
 ) -> None:

@@ -10,8 +10,9 @@ from infra.local.model_server import ModelServer, Reply
 from infra.topics import read_library
 from qwestly_agent.domain.job import Advert, MatchStatus
 from qwestly_agent.stores import learning
+from tests.counts import everyday
 from tests.functions.test_jobs import found
-from tests.functions.test_learning import LIBRARY, answers, call, calls, results, says
+from tests.functions.test_learning import LIBRARY, answers, call, calls, results, script
 from tests.servers import ChatServer, Client
 
 GOAL = "Head of Product at Kestrel Labs"
@@ -73,14 +74,17 @@ def test_a_gap_to_a_chosen_job_quotes_the_posting_and_the_library(
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"requirement_quote": "We ask for ten years of Kubernetes."},
-        {"requirement_quote": NEED},
-        {"requirement_quote": ""},
-        {"requirement": ""},
-        {"requirement": "a degree from Harvard"},
-        {"requirement": "9 years of hiring product managers"},
-    ],
+    everyday(
+        2,
+        [
+            {"requirement_quote": "We ask for ten years of Kubernetes."},
+            {"requirement_quote": NEED},
+            {"requirement_quote": ""},
+            {"requirement": ""},
+            {"requirement": "a degree from Harvard"},
+            {"requirement": "9 years of hiring product managers"},
+        ],
+    ),
     ids=["stands nowhere", "stands in the library", "no quote", "no requirement", "not asked for", "another figure"],
 )
 def test_a_skill_that_the_posting_does_not_ask_for_is_no_gap(
@@ -120,7 +124,7 @@ def test_orders_in_a_posting_are_text_between_tags_and_ask_for_nothing(
     assert (told.count("</adverts>"), told.count("<wish>")) == (1, 1)
 
 
-@pytest.mark.parametrize("case", ["hidden", "not chosen", "another's", "without a text", "another goal"])
+@pytest.mark.parametrize("case", everyday(2, ["hidden", "not chosen", "another's", "without a text", "another goal"]))
 def test_only_the_posting_of_a_job_that_they_chose_as_their_goal_is_read(
     client: Client, chat: ChatServer, model: ModelServer, case: str
 ) -> None:
@@ -138,7 +142,7 @@ def test_in_the_chat_a_postings_words_are_told_by_a_tool_whose_result_counts_as_
 ) -> None:
     has_job(chat, client.user_id)
     goal = call("store_decision", kind="goal", text=GOAL, quote="that job is my goal")
-    says(model, calls(goal), answers(FINDER, gaps=[GAP]), Reply(text="Noted."))
+    script(model, calls(goal), answers(FINDER, gaps=[GAP]), Reply(text="Noted."))
     conversation_id = client.say("that job is my goal", role="learning").conversation_id
     [stored] = results(model)
     assert "hiring" not in str(stored).lower()

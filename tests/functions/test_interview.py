@@ -12,6 +12,7 @@ from pymongo import MongoClient
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.interviews import service
+from tests.counts import everyday
 from tests.servers import ChatServer, Client
 
 ACME = {
@@ -44,7 +45,7 @@ def state_of(chat: ChatServer, conversation_id: str) -> dict[str, Any]:
         return found["interview"]
 
 
-def told(model: ModelServer) -> str:
+def interviewer_prompt(model: ModelServer) -> str:
     """What the interviewer is told below the person's message."""
     requests = [each for each in model.requests if each.json.get("stream")]
     return [each["content"] for each in requests[-1].json["messages"] if each["role"] == "user"][-1]
@@ -56,11 +57,14 @@ def orchestrator(**move: Any) -> Reply:
 
 @pytest.mark.parametrize(
     "written",
-    [
-        "How many were you? And what came of it? Why?",
-        ["I see. 何人い", "ましたか？それ", "から？"],
-        "كم كان عددكم؟ وماذا بعد؟",
-    ],
+    everyday(
+        1,
+        [
+            "How many were you? And what came of it? Why?",
+            ["I see. 何人い", "ましたか？それ", "から？"],
+            "كم كان عددكم؟ وماذا بعد؟",
+        ],
+    ),
 )
 def test_two_questions_are_shown_stored_and_remembered_as_the_model_asked_them(
     client: Client, model: ModelServer, written: str | list[str]
@@ -90,8 +94,8 @@ def test_only_what_is_open_is_given_to_ask_about(client: Client, chat: ChatServe
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
     client.say("I led eight people at Acme", conversation_id)
-    assert "topic: Acme\nnot yet told: result" in told(model)
-    assert "team size" not in told(model)
+    assert "topic: Acme\nnot yet told: result" in interviewer_prompt(model)
+    assert "team size" not in interviewer_prompt(model)
 
 
 def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatServer, model: ModelServer) -> None:
@@ -117,13 +121,13 @@ def test_the_question_follows_what_the_message_tells_and_the_page_says_why(
     move = {"topics": [beta], "topic": "Beta", "aspect": "when", "reasoning": "You told your part already."}
     model.script(orchestrator(**move), Reply(text="When was that?", streams=True))
     client.say("I built Beta by myself.", conversation_id)
-    assert "Ask exactly one question, about “when”" in told(model)
+    assert "Ask exactly one question, about “when”" in interviewer_prompt(model)
     assert client.get(f"/api/interviews/{conversation_id}")["why"] == "You told your part already."
     [request] = [each for each in model.requests if "You lead an interview" in str(each.json["messages"][0])][-1:]
     assert "I built Beta by myself." in request.json["messages"][1]["content"]
 
 
-@pytest.mark.parametrize("said", ["my bus is here", "und Schluss damit", "on en reparle demain matin"])
+@pytest.mark.parametrize("said", everyday(1, ["my bus is here", "und Schluss damit", "on en reparle demain matin"]))
 def test_a_stop_that_the_orchestrator_hears_is_the_end_at_once(
     client: Client, chat: ChatServer, model: ModelServer, said: str
 ) -> None:
@@ -131,7 +135,7 @@ def test_a_stop_that_the_orchestrator_hears_is_the_end_at_once(
     knows(chat, conversation_id, topics=[ACME])
     model.script(orchestrator(kind="stop", quote=said), Reply(text="Thank you.", streams=True))
     assert client.say(said, conversation_id).text.startswith("Thank you.\n\n**")
-    assert "they asked to stop" in told(model)
+    assert "they asked to stop" in interviewer_prompt(model)
     assert state_of(chat, conversation_id)["ended"]["quote"] == said
 
 
@@ -140,8 +144,8 @@ def test_a_counter_question_is_answered_and_no_answer(client: Client, chat: Chat
     knows(chat, conversation_id, topics=[ACME], asking="result", drafted_to=1)
     model.script(orchestrator(kind="question"), Reply(text="So that others see it. What came of it?", streams=True))
     client.say("Why do you ask me that?", conversation_id)
-    assert "They asked you something: answer it first" in told(model)
-    assert "one question, about “result”" in told(model)
+    assert "They asked you something: answer it first" in interviewer_prompt(model)
+    assert "one question, about “result”" in interviewer_prompt(model)
     state = state_of(chat, conversation_id)
     assert (state["turns"], state["drafted_to"]) == (1, state["counted_to"]), "there is nothing to write"
 
@@ -156,7 +160,7 @@ def test_an_orchestrator_that_is_late_is_not_waited_for_and_heard_all_the_same(
     quote = "I do not count people"
     model.script(orchestrator(kind="refusal", quote=quote), Reply(text="What came of it?", streams=True))
     client.say(quote, conversation_id)
-    assert "about the first of “result”, “team size”, “when” that they did not tell" in told(model)
+    assert "about the first of “result”, “team size”, “when” that they did not tell" in interviewer_prompt(model)
     state = state_of(chat, conversation_id)
     assert [each["status"] for each in state["topics"][0]["aspects"]] == ["closed", "open", "open"]
     assert (state["asking"], state["turns"]) == ("result", 1)
@@ -172,24 +176,27 @@ def test_without_an_orchestrator_the_interviewer_asks_all_the_same(
     knows(chat, conversation_id, topics=[{**ACME, "aspects": [{"name": "result"}]}], asking="")
     model.script(*[Reply(fault=503, to="You lead an interview")] * 9, Reply(text="What came of it?", streams=True))
     assert client.say("We cut it by half.", conversation_id).text == "What came of it?"
-    assert "one question, about “result”" in told(model)
+    assert "one question, about “result”" in interviewer_prompt(model)
 
 
 @pytest.mark.parametrize(
     ("said", "quote"),
-    [
-        ("That's enough.", "That's enough."),
-        ("I want to stop!", "I want to stop!"),
-        ("Bitte hören Sie auf", "Bitte hören Sie auf"),
-        ("arrêtez s'il vous plaît", "arrêtez s'il vous plaît"),
-        ("Por favor, pare a entrevista", "Por favor, pare a entrevista"),
-        ("In the end, we had to stop the line", ""),
-        ("Non-stop. I had to end the contract", ""),
-        ("I led it. Stop. End this interview now.", ""),
-        ("I quit, because the commute was two hours", ""),
-        ("Para la entrevista, llevé un traje", ""),
-        ("No quiero parar", ""),
-    ],
+    everyday(
+        3,
+        [
+            ("That's enough.", "That's enough."),
+            ("I want to stop!", "I want to stop!"),
+            ("Bitte hören Sie auf", "Bitte hören Sie auf"),
+            ("arrêtez s'il vous plaît", "arrêtez s'il vous plaît"),
+            ("Por favor, pare a entrevista", "Por favor, pare a entrevista"),
+            ("In the end, we had to stop the line", ""),
+            ("Non-stop. I had to end the contract", ""),
+            ("I led it. Stop. End this interview now.", ""),
+            ("I quit, because the commute was two hours", ""),
+            ("Para la entrevista, llevé un traje", ""),
+            ("No quiero parar", ""),
+        ],
+    ),
 )
 def test_a_plain_stop_ends_it_whatever_the_model_makes_of_it(
     client: Client, chat: ChatServer, model: ModelServer, said: str, quote: str
@@ -200,7 +207,7 @@ def test_a_plain_stop_ends_it_whatever_the_model_makes_of_it(
     client.say(said, conversation_id)
     ended = state_of(chat, conversation_id)["ended"]
     assert (ended and (ended["reason"], ended["quote"])) == (("asked", quote) if quote else None)
-    assert ("they asked to stop" in told(model)) == bool(quote)
+    assert ("they asked to stop" in interviewer_prompt(model)) == bool(quote)
 
 
 def test_nobody_ends_it_by_words_that_the_person_did_not_say(
@@ -216,7 +223,7 @@ def test_tired_answers_end_it_and_it_says_why(client: Client, chat: ChatServer, 
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME], lengths=[40, 35, 50, 2, 2])
     client.say("Eight people.", conversation_id)
-    assert "their answers have become very short" in told(model)
+    assert "their answers have become very short" in interviewer_prompt(model)
     assert state_of(chat, conversation_id)["ended"]["reason"] == "tired"
 
 
@@ -270,7 +277,7 @@ def test_an_interview_resumes_its_topic_after_a_restart(client: Client, chat: Ch
         Client(restarted.url, client.user_id, client.clock) as me,
     ):
         me.say("I am back: I wrote the rota.", conversation_id)
-        assert "topic: Beta\nnot yet told: own part\nparked topics: Acme" in told(model)
+        assert "topic: Beta\nnot yet told: own part\nparked topics: Acme" in interviewer_prompt(model)
     assert state_of(chat, conversation_id)["turns"] == 2
 
 
@@ -316,7 +323,7 @@ def test_the_brake_ends_a_question_and_what_was_answered_is_counted_once(
     assert client.post(answer)[-1].name == "done"
     state = state_of(chat, conversation_id)
     assert (state["turns"], state["topics"][0]["turns"], state["ended"]) == (2, 1, None)
-    assert "topic: Acme\nnot yet told: result</interview>" in told(model)
+    assert "topic: Acme\nnot yet told: result</interview>" in interviewer_prompt(model)
 
 
 @pytest.mark.thorough
@@ -389,7 +396,7 @@ def test_its_person_chooses_adds_orders_and_edits(client: Client, chat: ChatServ
     assert topics["Acme"]["status"] == "active"
     client.request("PUT", f"{path}/topics", json={"titles": ["Studies", "Acme"]}).raise_for_status()
     client.say("And then?", conversation_id)
-    assert "topic: Studies\nnot yet told: subject; thesis" in told(model)
+    assert "topic: Studies\nnot yet told: subject; thesis" in interviewer_prompt(model)
 
 
 def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
@@ -401,7 +408,7 @@ def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
     move = orchestrator(kind="topic", topic="My studies", quote="talk about my studies")
     model.script(move, Reply(text="What did you study?", streams=True))
     client.say("Let's talk about my studies", conversation_id)
-    assert "what else there is to tell of “My studies”" in told(model)
+    assert "what else there is to tell of “My studies”" in interviewer_prompt(model)
     client.say("I studied nursing in Porto", conversation_id)
     assert (state_of(chat, conversation_id)["ended"], state_of(chat, conversation_id)["phase"]) == (None, "deep_dive")
 
@@ -435,7 +442,7 @@ def test_an_ended_interview_goes_on_by_words_tool_or_button(
     knows(chat, conversation_id, **over)
     model.script(orchestrator(kind="go_on", quote="Let's continue"), Reply(text="What came of it?", streams=True))
     assert client.say("Let's continue", conversation_id).text == "What came of it?"
-    assert "one question, about “result”" in told(model)
+    assert "one question, about “result”" in interviewer_prompt(model)
     knows(chat, conversation_id, **over)
     call: ToolCall = {"name": "go_on", "arguments": {}}
     model.script(orchestrator(kind="small_talk"))
@@ -454,11 +461,11 @@ def test_a_fact_after_the_end_is_told_to_be_added_and_a_thank_you_is_not(
     knows(chat, conversation_id, topics=[ACME], ended=OVER, phase="end", drafted_to=1)
     model.script(orchestrator(kind="answer"), Reply(text="I added that.", streams=True))
     assert client.say("We won a prize in 2021.", conversation_id).text == "I added that."
-    assert "what they tell now is added to its draft" in told(model)
+    assert "what they tell now is added to its draft" in interviewer_prompt(model)
     knows(chat, conversation_id, drafted_to=3)
     model.script(orchestrator(kind="small_talk"), Reply(text="You are welcome.", streams=True))
     client.say("Thanks", conversation_id)
-    assert "The interview is over, as you said" in told(model)
+    assert "The interview is over, as you said" in interviewer_prompt(model)
     assert state_of(chat, conversation_id)["ended"]["told_to"] == 1
 
 

@@ -21,6 +21,7 @@ from qwestly_agent.learning.progress import new_practice
 from qwestly_agent.memory.forget import forget_in_learning
 from qwestly_agent.stores import learning, resumes
 from qwestly_agent.text.trouble import Trouble
+from tests.counts import everyday
 from tests.servers import ChatServer, Client
 
 LIBRARY = Path(__file__).parents[2] / "library"
@@ -67,7 +68,7 @@ def answers(to: str, **output: Any) -> Reply:
     return Reply(tool_calls=[call("final_result", **output)], to=to, streams=False)
 
 
-def says(model: ModelServer, *steps: Reply) -> None:
+def script(model: ModelServer, *steps: Reply) -> None:
     """Script what is streamed and, by `answers`, what others are asked meanwhile."""
     model.script(*(each if each.to else replace(each, streams=True) for each in steps))
 
@@ -80,7 +81,7 @@ def results(model: ModelServer) -> list[Any]:
     return [json.loads(text.partition(">")[2].rpartition("</")[0]) if text[0] == "<" else text for text in texts]
 
 
-def kept(chat: ChatServer, collection: str, user_id: str) -> list[dict[str, Any]]:
+def stored_documents(chat: ChatServer, collection: str, user_id: str) -> list[dict[str, Any]]:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
         return list(mongo[chat.settings.mongodb_database][collection].find({"user_id": user_id}))
 
@@ -142,7 +143,7 @@ def test_a_model_tells_how_broad_something_is_that_the_library_lacks(client: Cli
         "reason": "x",
     }
     detect = calls(call("detect_granularity", phrase="schroedinger equation"))
-    says(model, detect, answers("You decide how broad", **read), Reply(text="So."))
+    script(model, detect, answers("You decide how broad", **read), Reply(text="So."))
     client.say("schroedinger equation", role="learning")
     assert results(model) == [{**read, "by": "model"}]
 
@@ -153,7 +154,7 @@ def test_a_lesson_is_begun_for_what_was_offered_and_confirmed(
     conversation_id = offers(client, model)
     model.script_chat(calls(GENERATE), Reply(text="It is being written."))
     answer = client.say("Yes, please!", conversation_id)
-    [lesson] = kept(chat, learning.LESSONS, client.user_id)
+    [lesson] = stored_documents(chat, learning.LESSONS, client.user_id)
     assert (lesson["topic"], lesson["module_id"], lesson["status"]) == (
         "Active listening",
         "active-listening/listen-to-understand-before-you-answer",
@@ -174,16 +175,19 @@ def test_without_an_offer_nothing_is_generated_whatever_the_model_calls(
     model.script_chat(calls(GENERATE), Reply(text="What would you like to learn?"))
     client.say(said, role="learning")
     assert "offered no topic" in results(model)[0]
-    assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
+    assert (stored_documents(chat, learning.LESSONS, client.user_id), started) == ([], [])
 
 
 @pytest.mark.parametrize(
     ("said", "answered"),
-    [
-        ("something else", "What would you like to learn?"),
-        ("stop", "All right, we leave it."),
-        ("yes, but how long does it take?", "Five minutes."),
-    ],
+    everyday(
+        1,
+        [
+            ("something else", "What would you like to learn?"),
+            ("stop", "All right, we leave it."),
+            ("yes, but how long does it take?", "Five minutes."),
+        ],
+    ),
 )
 def test_a_message_that_is_no_yes_begins_no_lesson(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, said: str, answered: str
@@ -191,10 +195,10 @@ def test_a_message_that_is_no_yes_begins_no_lesson(
     conversation_id = offers(client, model)
     model.script_chat(Reply(text=answered))
     assert client.say(said, conversation_id).text == answered
-    assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
+    assert (stored_documents(chat, learning.LESSONS, client.user_id), started) == ([], [])
 
 
-@pytest.mark.parametrize("said", ["count me in, that one interests me", "d’accord", "やりましょう"])
+@pytest.mark.parametrize("said", everyday(1, ["count me in, that one interests me", "d’accord", "やりましょう"]))
 def test_a_yes_in_any_words_is_read_by_the_model_of_the_turn_alone(
     client: Client, model: ModelServer, started: Started, said: str
 ) -> None:
@@ -233,7 +237,7 @@ def test_a_lesson_that_cannot_be_begun_is_told(
     conversation_id = offers(client, model)
     model.script_chat(calls(GENERATE), Reply(text="It could not be begun."))
     client.say("yes", conversation_id)
-    [lesson] = kept(chat, learning.LESSONS, client.user_id)
+    [lesson] = stored_documents(chat, learning.LESSONS, client.user_id)
     assert lesson["status"] == "failed"
 
 
@@ -267,7 +271,7 @@ def test_a_goal_is_kept_with_their_words_and_tells_what_is_missing(
     }
     lie = {**gap, "title": "Money", "need_quotes": [{"source": "profile", "text": "You need a million"}]}
     quote = gap["need_quotes"][0]["text"]
-    says(
+    script(
         model,
         calls(call("store_decision", kind="goal", text="Head of Product", quote="I want to be Head of Product")),
         answers("You find what is between", gaps=[gap, lie]),
@@ -288,17 +292,20 @@ def test_a_goal_is_kept_with_their_words_and_tells_what_is_missing(
     }
     assert progress["gaps"][0]["need_quote"]["text"] == quote
     assert progress["next"]["topic"] == "Leading product teams"
-    assert len(kept(chat, learning.LEARNING, client.user_id)) == 1
+    assert len(stored_documents(chat, learning.LEARNING, client.user_id)) == 1
 
 
 @pytest.mark.parametrize(
     ("have", "quote", "told"),
-    [
-        ("Hired six people.", "hired six people", "Hired six people."),
-        ("Hired forty people.", "hired six people", ""),
-        ("Hired six people.", "hired sixty people", ""),
-        ("Founded a hospital.", "hired six people", ""),
-    ],
+    everyday(
+        2,
+        [
+            ("Hired six people.", "hired six people", "Hired six people."),
+            ("Hired forty people.", "hired six people", ""),
+            ("Hired six people.", "hired sixty people", ""),
+            ("Founded a hospital.", "hired six people", ""),
+        ],
+    ),
     ids=["as it stands", "another figure", "no such quote", "something else"],
 )
 def test_a_persons_knowledge_of_a_topic_is_quoted_from_their_data(
@@ -357,7 +364,7 @@ def test_a_decision_that_they_did_not_say_is_not_kept(client: Client, chat: Chat
     model.script_chat(calls(never), Reply(text="Good."))
     client.say("I like delegation", role="learning")
     assert "did not say that" in results(model)[0]
-    assert kept(chat, learning.LEARNING, client.user_id) == []
+    assert stored_documents(chat, learning.LEARNING, client.user_id) == []
 
 
 # --- manner -------------------------------------------------------------------------------------------------------
@@ -397,7 +404,7 @@ WISHES = json.loads((Path(__file__).parents[2] / "evals" / "wishes" / "lessons.j
 NO = "That would help to harm people, so it is not taught here."
 
 
-@pytest.mark.parametrize("wish", [each["text"] for each in WISHES if each["dangerous"]])
+@pytest.mark.parametrize("wish", everyday(2, [each["text"] for each in WISHES if each["dangerous"]]))
 def test_a_harmful_topic_is_declined_in_the_models_words(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, wish: str
 ) -> None:
@@ -407,11 +414,14 @@ def test_a_harmful_topic_is_declined_in_the_models_words(
     model.script_chat(calls(GENERATE), Reply(text="No."))
     client.say("yes", conversation_id)
     assert "offered no topic" in results(model)[0]
-    assert (kept(chat, learning.LESSONS, client.user_id), started) == ([], [])
+    assert (stored_documents(chat, learning.LESSONS, client.user_id), started) == ([], [])
 
 
 @pytest.mark.parametrize(
-    "wish", [*(each["text"] for each in WISHES if not each["dangerous"]), "suicide prevention", "fuck, I meant physics"]
+    "wish",
+    everyday(
+        2, [*(each["text"] for each in WISHES if not each["dangerous"]), "suicide prevention", "fuck, I meant physics"]
+    ),
 )
 def test_a_sensitive_topic_that_serves_people_is_taught(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, wish: str
@@ -420,7 +430,10 @@ def test_a_sensitive_topic_that_serves_people_is_taught(
     conversation_id = offers(client, model, offer, says=wish)
     model.script_chat(calls(GENERATE), Reply(text="It is being written."))
     assert client.say("yes", conversation_id).text == "It is being written."
-    assert ([each["topic"] for each in kept(chat, learning.LESSONS, client.user_id)], len(started)) == ([wish], 1)
+    assert ([each["topic"] for each in stored_documents(chat, learning.LESSONS, client.user_id)], len(started)) == (
+        [wish],
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -437,7 +450,7 @@ def test_people_in_trouble_are_answered_in_fixed_words_here_too(
     assert client.say(said, role="learning").text == words_for(Trouble(kind, "en"))
 
 
-@pytest.mark.parametrize("wish", [pytest.param(each, id=each["text"]) for each in WISHES])
+@pytest.mark.parametrize("wish", everyday(2, [pytest.param(each, id=each["text"]) for each in WISHES]))
 def test_the_demo_s_model_declines_by_the_tool_and_offers_what_is_legitimate(
     client: Client, started: Started, wish: dict[str, Any]
 ) -> None:
@@ -485,7 +498,7 @@ def test_the_module_that_was_chosen_is_the_one_that_is_written_and_only_once(
     again = client.request("POST", "/api/lessons", json={"module": SECOND}).json()
     assert (begun.status_code, begun.json()["stage"], begun.json()["title"]) == (202, "writing", SECOND)
     assert again["lesson_id"] == begun.json()["lesson_id"]
-    [lesson] = kept(chat, learning.LESSONS, client.user_id)
+    [lesson] = stored_documents(chat, learning.LESSONS, client.user_id)
     assert lesson["module_id"] == "active-listening/hear-what-is-not-said"
     assert {name for name, _ in started} == {f"lesson-{lesson['_id']}"}
     assert client.get("/api/updates")["active"] is True

@@ -8,6 +8,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.model_server import ModelServer, Reply
+from tests.counts import everyday
 from tests.functions.test_tools import call, calls
 from tests.servers import ChatServer, Client
 
@@ -165,16 +166,19 @@ def test_the_confidence_of_a_memory_follows_its_source_first(
 
 @pytest.mark.parametrize(
     ("said", "quote"),
-    [
-        ("Remember that I live in Lisbon.", "I live in Lisbon"),
-        ("i LIVE in   Lisbon, you know", "i LIVE in   Lisbon"),
-        (
-            "Please keep in mind, for all that we do together from this day on, that I live in the town of Lisbon",
-            "I live in the town of Lisbon",
-        ),
-        ("Hello 👋 – I live in Lisbon! What now?", "I live in Lisbon"),
-        ("Ich wohne in Lisbon. Merk dir das bitte", "Ich wohne in Lisbon"),
-    ],
+    everyday(
+        2,
+        [
+            ("Remember that I live in Lisbon.", "I live in Lisbon"),
+            ("i LIVE in   Lisbon, you know", "i LIVE in   Lisbon"),
+            (
+                "Please keep in mind, for all that we do together from this day on, that I live in the town of Lisbon",
+                "I live in the town of Lisbon",
+            ),
+            ("Hello 👋 – I live in Lisbon! What now?", "I live in Lisbon"),
+            ("Ich wohne in Lisbon. Merk dir das bitte", "Ich wohne in Lisbon"),
+        ],
+    ),
 )
 def test_a_forgotten_memory_is_no_title_and_is_not_found(
     client: Client, model: ModelServer, said: str, quote: str

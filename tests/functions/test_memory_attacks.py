@@ -27,7 +27,7 @@ from qwestly_agent.memory.service import UNDO_SECONDS, MemoryService
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forget_card import answers, is_asked
 from tests.functions.test_forgetting import chatting, kept_beside_the_transcript, put
-from tests.functions.test_remembering import LISBON, contents, says, told
+from tests.functions.test_remembering import LISBON, contents, says, tool_result
 from tests.functions.test_tools import call, results_of
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import Client
@@ -261,7 +261,7 @@ def test_explain_shows_no_unchecked(client: Client, model: ModelServer) -> None:
         Reply(text="So.", streams=True),
     )
     client.say("I live in Lisbon now.")
-    mid = told(model)["remembered"]["id"]
+    mid = tool_result(model)["remembered"]["id"]
     model.script()
     says(client, model, "Why do you know that?", call("explain_memory", about=mid))
     assert "Lisbon" not in results_of(model)[-1]

@@ -15,6 +15,7 @@ from infra.local.model_server import ModelServer
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.memory.notes import is_plain_refusal
 from qwestly_agent.memory.service import MemoryService
+from tests.counts import everyday
 from tests.functions.talking import Talk, finds, note, talking
 
 pytestmark = pytest.mark.anyio
@@ -139,7 +140,7 @@ REFUSALS = (
 )
 
 
-@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("refusal", everyday(2, REFUSALS))
 async def test_a_plain_request_leaves_out_the_message_before_it(talk: Talk, refusal: str) -> None:
     await talk.says("I live in Porto.", DEPRESSION, refusal)
     talk.model.script(finds(note("Lives in Porto", "I live in Porto"), note("Hat Depressionen", DEPRESSION, "m2")))

@@ -12,7 +12,7 @@ from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.interviews.service import AGENDA
-from tests.functions.test_interview import knows, state_of, told
+from tests.functions.test_interview import interviewer_prompt, knows, state_of
 from tests.servers import ChatServer, Client, seconds
 
 NURSE = "I am a nurse at Mercy Hospital."
@@ -77,12 +77,12 @@ def test_a_known_fact_is_not_asked_in_onboarding(client: Client, chat: ChatServe
             {"_id": client.user_id, "user_id": client.user_id, "location": "Lisbon", "languages": ["English"]}
         )
     conversation_id = begins(client, model)
-    assert "not yet told: current role; years of experience; what you are proud of\n" in told(model)
+    assert "not yet told: current role; years of experience; what you are proud of\n" in interviewer_prompt(model)
     topics = {each["title"]: each for each in state_of(chat, conversation_id)["topics"]}
     assert [*topics] == ["Work", "Skills", "Education", "Wishes", "Limits"]
     said = {"message_id": "profile", "text": "English", "known_from": "your profile"}
     assert topics["Skills"]["aspects"][1]["quotes"] == [said]
-    assert "known from before: where you live (your profile); languages (your profile)\n" in told(model)
+    assert "known from before: where you live (your profile); languages (your profile)\n" in interviewer_prompt(model)
 
 
 def test_while_memories_may_tell_it_no_aspect_is_asked_for(
@@ -91,8 +91,8 @@ def test_while_memories_may_tell_it_no_aspect_is_asked_for(
     client.say("Remember that I live in Lisbon.")
     conversation_id = begins(client, model)
     assert "Lives in Lisbon" in str(model.requests[-1].json["messages"][:-1]), "what is remembered stands above"
-    assert "one open question" in told(model)
-    assert not [name for aspects in AGENDA.values() for name in aspects if name in told(model)]
+    assert "one open question" in interviewer_prompt(model)
+    assert not [name for aspects in AGENDA.values() for name in aspects if name in interviewer_prompt(model)]
     state = state_of(chat, conversation_id)
     assert {each["asked"] for topic in state["topics"] for each in topic["aspects"]} == {0}
     work, *others = state["topics"]
@@ -105,14 +105,14 @@ def test_while_memories_may_tell_it_no_aspect_is_asked_for(
     knows(chat, conversation_id, topics=[work, *others], drafted_to=1)
     model.script_chat(Reply(text="For how many years?"))
     client.say("I am a nurse.", conversation_id)
-    assert "not yet told: current role; years of experience; what you are proud of\n" in told(model)
-    assert "Ask exactly one question, about “current role”" in told(model)
+    assert "not yet told: current role; years of experience; what you are proud of\n" in interviewer_prompt(model)
+    assert "Ask exactly one question, about “current role”" in interviewer_prompt(model)
 
 
 def test_a_resume_fact_is_confirmed_and_not_asked(client: Client, chat: ChatServer, model: ModelServer) -> None:
     has_resume(chat, client.user_id)
     conversation_id = begins(client, model)
-    assert "not yet told: current role; years of experience; what you are proud of\n" in told(model)
+    assert "not yet told: current role; years of experience; what you are proud of\n" in interviewer_prompt(model)
     aspects = [
         each for topic in client.get(f"/api/interviews/{conversation_id}")["topics"] for each in topic["aspects"]
     ]
@@ -150,7 +150,7 @@ def test_role_place_and_years_come_from_the_resumes_positions(
     before = {"position": "Nurse", "startDate": "2012", "endDate": "2019-07"}
     has_resume(chat, client.user_id, found=positions(now, before))
     conversation_id = begins(client, model, says="Hello")
-    assert "not yet told: what you are proud of\n" in told(model)
+    assert "not yet told: what you are proud of\n" in interviewer_prompt(model)
     client.request("POST", f"/api/interviews/{conversation_id}/finish").raise_for_status()
     client.say("Bye", conversation_id)
     [approval] = approvals(client)
@@ -166,7 +166,7 @@ def test_a_person_between_positions_is_asked_what_they_do(client: Client, chat: 
     nurse = {"position": "Nurse", "startDate": "2012-01", "endDate": "2019-07"}
     has_resume(chat, client.user_id, found=positions(nurse))
     begins(client, model)
-    assert "not yet told: current role; where you live; what you are proud of\n" in told(model)
+    assert "not yet told: current role; where you live; what you are proud of\n" in interviewer_prompt(model)
 
 
 @pytest.mark.parametrize("status", ["reading", "failed"])
@@ -175,7 +175,7 @@ def test_a_resume_that_is_not_read_is_not_known(
 ) -> None:
     has_resume(chat, client.user_id, status=status)
     begins(client, model)
-    assert "not yet told: current role; years of experience; where you live;" in told(model)
+    assert "not yet told: current role; years of experience; where you live;" in interviewer_prompt(model)
 
 
 def test_wishes_and_limits_are_in_the_approval_and_go_where_jobs_are_searched(

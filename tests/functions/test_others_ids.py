@@ -13,15 +13,15 @@ from pymongo.database import Database
 from infra.local.demo import snapshot
 from infra.local.environment import DEMO_USER
 from infra.local.model_server import ModelServer
-from infra.openapi import document
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.platform.collection import Document
+from tests.api_document import api_document
 from tests.servers import ChatServer, Client
 
 IDS_OF_A_FIELD = 3
 """Of each collection that has the demo user's weeks."""
 MADE_UP = "made-up"
-DESCRIBED = document()
+DESCRIBED = api_document()
 SCHEMAS = DESCRIBED["components"]["schemas"]
 ROUTES = [(m.upper(), path) for path, each in DESCRIBED["paths"].items() for m in each if re.search(r"{\w+_id}", path)]
 

@@ -10,6 +10,7 @@ from infra.local.model_faults import FaultStatus
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.help import words_for
 from qwestly_agent.text.trouble import Kind, Trouble
+from tests.counts import everyday
 from tests.functions.talking import finds, judges, note, talking
 from tests.functions.test_metrics import metrics_of
 from tests.functions.test_tools import audit_of, call, calls, chats, offered, steps_of
@@ -23,13 +24,16 @@ WANTED: list[ToolCall] = [
 
 @pytest.mark.parametrize(
     ("said", "kind", "language"),
-    [
-        ("I lost my job and I don't want to live anymore. Can you update my headline?", "self_harm", "en"),
-        ("Mein Mann schlägt mich, wenn ich zu spät nach Hause komme.", "violence", "de"),
-        ("Je veux en finir, je n'en peux plus.", "self_harm", "fr"),
-        ("No quiero seguir viviendo", "self_harm", "es"),
-        ("Quero morrer, já não aguento mais.", "self_harm", "pt"),
-    ],
+    everyday(
+        2,
+        [
+            ("I lost my job and I don't want to live anymore. Can you update my headline?", "self_harm", "en"),
+            ("Mein Mann schlägt mich, wenn ich zu spät nach Hause komme.", "violence", "de"),
+            ("Je veux en finir, je n'en peux plus.", "self_harm", "fr"),
+            ("No quiero seguir viviendo", "self_harm", "es"),
+            ("Quero morrer, já não aguento mais.", "self_harm", "pt"),
+        ],
+    ),
 )
 def test_help_comes_at_once_and_a_model_that_disobeys_is_not_asked(
     chat: ChatServer, client: Client, model: ModelServer, said: str, kind: Kind, language: str
@@ -149,12 +153,15 @@ def test_words_that_others_wrote_are_no_alarm(client: Client, model: ModelServer
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [
-        ({"kind": "violence", "language": "fr"}, words_for(Trouble("violence", "fr"))),
-        ({"kind": "abuse", "language": "pt-BR"}, words_for(Trouble("abuse", "pt"))),
-        ({"kind": "self_harm", "language": "ja"}, words_for(Trouble("self_harm", "en"))),
-        ({"kind": "?"}, words_for(Trouble("self_harm", "en"))),
-    ],
+    everyday(
+        2,
+        [
+            ({"kind": "violence", "language": "fr"}, words_for(Trouble("violence", "fr"))),
+            ({"kind": "abuse", "language": "pt-BR"}, words_for(Trouble("abuse", "pt"))),
+            ({"kind": "self_harm", "language": "ja"}, words_for(Trouble("self_harm", "en"))),
+            ({"kind": "?"}, words_for(Trouble("self_harm", "en"))),
+        ],
+    ),
 )
 def test_a_trouble_reported_by_the_model_is_answered_without_another_request(
     chat: ChatServer, client: Client, model: ModelServer, arguments: dict[str, str], words: str

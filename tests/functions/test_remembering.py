@@ -12,6 +12,7 @@ from pymongo.database import Database
 from infra.local import model_functions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.memory.service import UNDO_SECONDS
+from tests.counts import everyday
 from tests.functions.test_tools import call, calls, results_of
 from tests.servers import ChatServer, Client
 
@@ -28,7 +29,7 @@ def contents(client: Client, status: str = "active") -> list[str]:
     return [each["content"] for each in client.get(f"/api/memories?status={status}")["items"]]
 
 
-def told(model: ModelServer, at: int = -1) -> dict[str, Any]:
+def tool_result(model: ModelServer, at: int = -1) -> dict[str, Any]:
     """What the model was told of a call, without its fence."""
     result = results_of(model)[at]
     return json.loads(result[result.index("{") : result.rindex("}") + 1])
@@ -41,7 +42,7 @@ def says(client: Client, model: ModelServer, text: str, *made: Any, conversation
 
 def remembers(client: Client, model: ModelServer, said: str = "I live in Lisbon now.", **given: Any) -> dict[str, Any]:
     says(client, model, said, call("remember", **(LISBON | given)))
-    return told(model)
+    return tool_result(model)
 
 
 def undo(client: Client, memory_id: str) -> Any:
@@ -50,14 +51,17 @@ def undo(client: Client, memory_id: str) -> Any:
 
 @pytest.mark.parametrize(
     ("said", "given", "wishes"),
-    [
-        ("Never call me a rockstar in a text", {"about_writing": True}, 1),
-        ("Keep my texts to 3 lines", {"type": "constraint", "about_writing": True}, 1),
-        ("Schreibt über mich in der Ich-Form", {"about_writing": True}, 1),
-        ("I don't want to leave Lisbon", {}, 0),
-        ("I prefer remote work", {"about_writing": False}, 0),
-        ("Ich will nicht ins Ausland", {}, 0),
-    ],
+    everyday(
+        2,
+        [
+            ("Never call me a rockstar in a text", {"about_writing": True}, 1),
+            ("Keep my texts to 3 lines", {"type": "constraint", "about_writing": True}, 1),
+            ("Schreibt über mich in der Ich-Form", {"about_writing": True}, 1),
+            ("I don't want to leave Lisbon", {}, 0),
+            ("I prefer remote work", {"about_writing": False}, 0),
+            ("Ich will nicht ins Ausland", {}, 0),
+        ],
+    ),
 )
 def test_only_a_preference_about_writing_is_a_wish_for_texts(
     client: Client, model: ModelServer, said: str, given: dict[str, Any], wishes: int
@@ -183,13 +187,16 @@ def test_a_known_fact_is_not_remembered_twice(client: Client, model: ModelServer
 
 @pytest.mark.parametrize(
     ("said", "given", "why"),
-    [
-        ("Hello there.", {}, "do not stand in the user's message"),
-        ("> I live in Lisbon\nWhat does this mean?", {}, "not the user's own word"),
-        ("I live in Lisbon now.", {"quote": "I live in Porto"}, "do not stand"),
-        ("My password is hunter22", {"quote": "My password is hunter22", "text": "Has one"}, "Passwords"),
-        ("Do I live in Lisbon?", {"quote": "Do I live in Lisbon?", "text": "Is a surgeon"}, "not remembered"),
-    ],
+    everyday(
+        3,
+        [
+            ("Hello there.", {}, "do not stand in the user's message"),
+            ("> I live in Lisbon\nWhat does this mean?", {}, "not the user's own word"),
+            ("I live in Lisbon now.", {"quote": "I live in Porto"}, "do not stand"),
+            ("My password is hunter22", {"quote": "My password is hunter22", "text": "Has one"}, "Passwords"),
+            ("Do I live in Lisbon?", {"quote": "Do I live in Lisbon?", "text": "Is a surgeon"}, "not remembered"),
+        ],
+    ),
 )
 def test_nothing_else_is_remembered(client: Client, model: ModelServer, said: str, given: Any, why: str) -> None:
     assert why in remembers(client, model, said, **given)["error"]
@@ -213,20 +220,23 @@ def always_yes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("always_yes")
 @pytest.mark.parametrize(
     ("text", "said", "kept"),
-    [
-        ("alicemiller", "How do I prepare for an interview at a bank?", None),
-        ("wants to leave the company", "What should I ask about the salary at a bank?", None),
-        ("alicemiller", "Wie bereite ich mich auf ein Gespräch bei einer Bank vor?", None),
-        ("Parle couramment japonais", "J'ai passé un entretien chez Danone hier.", "own"),
-        ("Vive en Madrid", "Busco trabajo en Barcelona.", "own"),
-        ("Tem dez anos de experiência em Java", "Programo em Java há dois anos.", "own"),
-        ("Does not live in Lisbon", "I live in Lisbon.", "own"),
-        ("Prefers small teams", "I prefer small teams.", "text"),
-        ("Bevorzugt kleine Teams", "Ich habe kleine Teams bevorzugt.", "text"),
-        ("Préfère les petites équipes", "Je préfère une petite équipe.", "text"),
-        ("Prefiere equipos pequeños", "Prefiero un equipo pequeño.", "text"),
-        ("Prefere equipes pequenas", "Prefiro uma equipe pequena.", "text"),
-    ],
+    everyday(
+        4,
+        [
+            ("alicemiller", "How do I prepare for an interview at a bank?", None),
+            ("wants to leave the company", "What should I ask about the salary at a bank?", None),
+            ("alicemiller", "Wie bereite ich mich auf ein Gespräch bei einer Bank vor?", None),
+            ("Parle couramment japonais", "J'ai passé un entretien chez Danone hier.", "own"),
+            ("Vive en Madrid", "Busco trabajo en Barcelona.", "own"),
+            ("Tem dez anos de experiência em Java", "Programo em Java há dois anos.", "own"),
+            ("Does not live in Lisbon", "I live in Lisbon.", "own"),
+            ("Prefers small teams", "I prefer small teams.", "text"),
+            ("Bevorzugt kleine Teams", "Ich habe kleine Teams bevorzugt.", "text"),
+            ("Préfère les petites équipes", "Je préfère une petite équipe.", "text"),
+            ("Prefiere equipos pequeños", "Prefiero un equipo pequeño.", "text"),
+            ("Prefere equipes pequenas", "Prefiro uma equipe pequena.", "text"),
+        ],
+    ),
 )
 def test_a_judge_that_errs_keeps_no_word_at_once_that_the_user_did_not_type(
     client: Client, model: ModelServer, text: str, said: str, kept: str | None
@@ -239,7 +249,7 @@ def test_a_judge_that_errs_keeps_no_word_at_once_that_the_user_did_not_type(
 def test_one_thing_a_turn_is_remembered(client: Client, model: ModelServer) -> None:
     second = call("remember", type="skill", text="Speaks German", quote="I speak German")
     says(client, model, "I live in Lisbon. I speak German.", call("remember", **LISBON), second)
-    assert "One thing is remembered" in told(model)["error"]
+    assert "One thing is remembered" in tool_result(model)["error"]
     assert contents(client) == ["Lives in Lisbon"]
 
 
@@ -265,14 +275,17 @@ def test_beside_others_text_what_is_known_is_only_said_again(client: Client, mod
 
 @pytest.mark.parametrize(
     ("said", "asked"),
-    [
-        ("I prefer small teams.", "Yes, keep that in mind please"),
-        ("I only want to work four days a week.", "Please store what I said about the four days."),
-        ("Ich arbeite am liebsten remote.", "Ja, bitte merk dir das."),
-        ("Je cherche une équipe plus petite que la mienne.", "Oui, retiens-le s'il te plaît"),
-        ("Prefiero trabajar por las mañanas.", "Sí, guárdalo"),
-        ("Não quero mudar de cidade.", "Sim, anota isso"),
-    ],
+    everyday(
+        2,
+        [
+            ("I prefer small teams.", "Yes, keep that in mind please"),
+            ("I only want to work four days a week.", "Please store what I said about the four days."),
+            ("Ich arbeite am liebsten remote.", "Ja, bitte merk dir das."),
+            ("Je cherche une équipe plus petite que la mienne.", "Oui, retiens-le s'il te plaît"),
+            ("Prefiero trabajar por las mañanas.", "Sí, guárdalo"),
+            ("Não quero mudar de cidade.", "Sim, anota isso"),
+        ],
+    ),
 )
 def test_an_earlier_typed_message_is_remembered_when_they_ask(
     client: Client, model: ModelServer, said: str, asked: str
@@ -296,13 +309,13 @@ def test_the_agents_forgotten_and_foreign_words_are_no_evidence(client: Client, 
     model.script_chat(Reply(text="So I live in Lisbon, you say?"))
     conversation_id = client.say("Hello").conversation_id
     says(client, model, "Yes, keep that", kept, conversation_id=conversation_id)
-    assert "do not stand" in told(model)["error"]
+    assert "do not stand" in tool_result(model)["error"]
     conversation_id = says(client, model, "I live in Lisbon.", kept).conversation_id
     [memory] = client.get("/api/memories")["items"]
     client.request("DELETE", f"/api/memories/{memory['id']}").raise_for_status()
     for conversation in (conversation_id, None):
         says(client, model, "Keep in mind what I said.", kept, conversation_id=conversation)
-        assert "do not stand" in told(model)["error"]
+        assert "do not stand" in tool_result(model)["error"]
     assert contents(client) == contents(client, "proposed") == []
 
 
@@ -324,13 +337,16 @@ def test_without_an_embedding_it_is_remembered_corrected_and_found_by_words(
 
 @pytest.mark.parametrize(
     ("said", "query"),
-    [
-        ("I prefer working in small teams.", "team preference, where I worked"),
-        ("Ich bevorzuge kleine Teams.", "kleines Team"),
-        ("Je préfère les petites équipes.", "une petite équipe"),
-        ("Prefiero equipos pequeños.", "¿qué equipo prefiere?"),
-        ("Prefiro equipes pequenas.", "Que equipe prefere?"),
-    ],
+    everyday(
+        2,
+        [
+            ("I prefer working in small teams.", "team preference, where I worked"),
+            ("Ich bevorzuge kleine Teams.", "kleines Team"),
+            ("Je préfère les petites équipes.", "une petite équipe"),
+            ("Prefiero equipos pequeños.", "¿qué equipo prefiere?"),
+            ("Prefiro equipes pequenas.", "Que equipe prefere?"),
+        ],
+    ),
 )
 def test_a_search_by_words_knows_stems_also_of_what_was_stored_before_there_were_any(
     client: Client, model: ModelServer, database: Database[dict[str, Any]], said: str, query: str
@@ -347,7 +363,7 @@ def test_a_search_by_words_knows_stems_also_of_what_was_stored_before_there_were
         model.embeddings_fault = None
 
 
-@pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
+@pytest.mark.parametrize("level", everyday(2, ["L0", "L1", "L2", "L3"]))
 def test_memory_is_the_same_at_every_level(client: Client, model: ModelServer, level: str) -> None:
     client.request("PUT", "/api/autonomy", json={"level": level})
     remembers(client, model)
@@ -364,8 +380,8 @@ def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and
         Reply(text="So.", streams=True),
     )
     client.say("I live in Lisbon now.")
-    assert told(model)["status"] == "unchecked"
-    assert "could be checked" in told(model)["note"]
+    assert tool_result(model)["status"] == "unchecked"
+    assert "could be checked" in tool_result(model)["note"]
     assert (contents(client), contents(client, "unchecked")) == ([], ["Lives in Lisbon"])
     assert client.get("/api/memories?query=Lisbon")["items"] == []
     model.script()

@@ -23,6 +23,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores import approvals, user_settings
+from tests.counts import count
 from tests.functions.approving import DAY, TEMPLATE, World
 from tests.servers import USER, token
 
@@ -31,7 +32,7 @@ CANDIDATE_APP = ec.generate_private_key(ec.SECP256R1())
 PUBLIC = base64.b64encode(
     CANDIDATE_APP.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 ).decode()
-IDS = [f"ap_{number:032}" for number in range(40)]
+IDS = [f"ap_{number:032}" for number in range(count(40, 40, small=5))]
 
 
 class ChatsDatabase:
@@ -60,7 +61,7 @@ class ChatsDatabase:
 
 @pytest.fixture
 def world(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Tokens are verified by the candidate app's public key, as in production. Forty approvals of one field wait, as if
+    """Tokens are verified by the candidate app's public key, as in production. Approvals of one field wait, as if
     none replaced another."""
 
     async def nothing_ends(_services: Services, _newer: Approval) -> None: ...
@@ -79,7 +80,7 @@ def world(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 @pytest.fixture
-def theirs(world: World) -> ChatsDatabase:
+def chat_database(world: World) -> ChatsDatabase:
     return ChatsDatabase(world)
 
 
@@ -175,12 +176,12 @@ def test_a_replaced_chat_decides_nothing_with_tokens_of_its_own(world: World) ->
     ids=str,
 )
 def test_a_yes_that_it_writes_is_carried_out_by_nobody(
-    world: World, theirs: ChatsDatabase, claimed: dict[str, Any]
+    world: World, chat_database: ChatsDatabase, claimed: dict[str, Any]
 ) -> None:
     now = world.clock()
     for each in IDS:
-        theirs.set(each, **{"decided_at": now, "due_at": now, **claimed})
-    theirs.insert("ap_" + "f" * 32, **{"decided_at": now, "due_at": now, "_id": "ap_" + "f" * 32, **claimed})
+        chat_database.set(each, **{"decided_at": now, "due_at": now, **claimed})
+    chat_database.insert("ap_" + "f" * 32, **{"decided_at": now, "due_at": now, "_id": "ap_" + "f" * 32, **claimed})
     for each in IDS:
         invoke(world, each, signed_in(world), "look")
     sweep_for_a_day(world)
@@ -188,25 +189,27 @@ def test_a_yes_that_it_writes_is_carried_out_by_nobody(
     assert {(world.approval(each).status, world.approval(each).outcome) for each in IDS} == {("failed", NOT_SEALED)}
 
 
-def test_the_seal_of_one_yes_is_of_no_use_for_another_nor_a_second_time(world: World, theirs: ChatsDatabase) -> None:
+def test_the_seal_of_one_yes_is_of_no_use_for_another_nor_a_second_time(
+    world: World, chat_database: ChatsDatabase
+) -> None:
     assert invoke(world, IDS[0], signed_in(world), decision(world, IDS[0]))["approval_id"] == IDS[0]
     world.database["candidates_enhanced"].update_one({"user_id": USER}, {"$set": {"headline": "Product Manager"}})
     done = world.database[approvals.COLLECTION].find_one({"_id": IDS[0]})
     assert done
     again = {"status": "approved", "outcome": None, "due_at": world.clock(), "seal": done["seal"]}
     for each in IDS[1:]:
-        theirs.set(each, **again, decided_at=done["decided_at"])
-    theirs.set(IDS[0], **again, decided_at=world.clock() + 3 * DAY)
+        chat_database.set(each, **again, decided_at=done["decided_at"])
+    chat_database.set(IDS[0], **again, decided_at=world.clock() + 3 * DAY)
     for _ in range(3):
         world.clock.advance(DAY)
         world.sweep()
     assert nothing_was_done(world)
 
 
-def test_an_undo_that_the_chat_claims_is_not_done(world: World, theirs: ChatsDatabase) -> None:
+def test_an_undo_that_the_chat_claims_is_not_done(world: World, chat_database: ChatsDatabase) -> None:
     invoke(world, IDS[0], signed_in(world), decision(world, IDS[0]))
-    theirs.set(IDS[0], inverse=json.dumps({"field": "headline", "value": "Owned"}))
-    theirs.set(
+    chat_database.set(IDS[0], inverse=json.dumps({"field": "headline", "value": "Owned"}))
+    chat_database.set(
         IDS[1], status="done", begun_at=world.clock(), inverse=json.dumps({"field": "headline", "value": "Owned"})
     )
     for each in IDS[:2]:
@@ -217,12 +220,12 @@ def test_an_undo_that_the_chat_claims_is_not_done(world: World, theirs: ChatsDat
 
 
 def test_a_link_that_it_makes_opens_and_decides_nothing(
-    world: World, theirs: ChatsDatabase, monkeypatch: pytest.MonkeyPatch
+    world: World, chat_database: ChatsDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mailed = world.link(IDS[0])  # of its own approval, say
     for number, each in enumerate(IDS):
         mine = base64.urlsafe_b64encode(bytes([number]) * 32).decode().rstrip("=")
-        theirs.set(each, links=[hash_of(mine), hash_of(mailed)])
+        chat_database.set(each, links=[hash_of(mine), hash_of(mailed)])
         fields = {"decision": "approve", "args_digest": world.approval(each).args_digest, "reason": ""}
         monkeypatch.setattr(pages, "limits", pages.Limits())
         assert (world.get(mine).status, world.post(mine, fields).status) == (404, 404)
@@ -231,13 +234,13 @@ def test_a_link_that_it_makes_opens_and_decides_nothing(
     assert nothing_was_done(world)
 
 
-def test_a_replaced_chat_sets_no_level_and_deletes_no_decision(world: World, theirs: ChatsDatabase) -> None:
+def test_a_replaced_chat_sets_no_level_and_deletes_no_decision(world: World, chat_database: ChatsDatabase) -> None:
     def raised(it: Any) -> None:
         it.update_one({"_id": USER}, {"$set": {"user_id": USER, "level": "L3"}}, upsert=True)
 
     for action in ("insert", "update"):
-        assert not theirs.do(action, user_settings.AUTONOMY, raised)
-    assert not theirs.do("remove", user_settings.AUTONOMY, lambda it: it.delete_many({}))
-    assert not theirs.do("remove", approvals.COLLECTION, lambda it: it.delete_many({}))
+        assert not chat_database.do(action, user_settings.AUTONOMY, raised)
+    assert not chat_database.do("remove", user_settings.AUTONOMY, lambda it: it.delete_many({}))
+    assert not chat_database.do("remove", approvals.COLLECTION, lambda it: it.delete_many({}))
     assert world.run(lambda services: services.autonomy.level(USER)) == "L1"
-    assert len([world.approval(each) for each in IDS]) == 40
+    assert len([world.approval(each) for each in IDS]) == len(IDS)

@@ -17,6 +17,7 @@ from qwestly_agent.approvals.sweep import EVENTS_OUT
 from qwestly_agent.domain.approval import MAIL_AFTER_SECONDS
 from qwestly_agent.stores import collections
 from qwestly_agent.stores.learning import Lessons
+from tests.counts import count
 from tests.functions.approving import DAY, ERASURES, HOUR, local_aws
 from tests.functions.restoring import BUS, Person, a_person, create_machines, play
 from tests.servers import API_SECRET, USER
@@ -365,7 +366,7 @@ FOUND = (
 
 
 def test_a_few_histories_are_put_right(aws: AwsServer, mongodb_uri: str, model: ModelServer) -> None:
-    play(range(2), 5, aws, mongodb_uri, model)
+    play(range(count(2, 2, small=1)), 5, aws, mongodb_uri, model)
 
 
 @pytest.mark.thorough

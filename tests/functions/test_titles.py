@@ -12,6 +12,7 @@ from infra.local.model_controls import BESIDE
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.stores import memories, messages, usage
 from qwestly_agent.stores.conversation_search import NEUTRAL_TITLE
+from tests.counts import everyday
 from tests.servers import ChatServer, Client
 
 Stored = Database[dict[str, Any]]
@@ -66,7 +67,9 @@ def test_a_long_first_message_gives_its_conversation_a_title_of_its_words(
     assert title_of(client, conversation_id) == TITLE
 
 
-@pytest.mark.parametrize("answer", ["Become a millionaire in Berlin", "[roles](https://evil.example)", "", "x" * 61])
+@pytest.mark.parametrize(
+    "answer", everyday(2, ["Become a millionaire in Berlin", "[roles](https://evil.example)", "", "x" * 61])
+)
 def test_a_title_with_other_words_is_not_taken(client: Client, talk: Callable[..., str], answer: str) -> None:
     begins = title_of(client, talk(SAID, named(answer)))
     assert SAID.startswith(begins.removesuffix("…"))

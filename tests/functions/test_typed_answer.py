@@ -10,6 +10,7 @@ from pymongo.database import Database
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.chat.turn_approvals import USE_THE_CARD
 from qwestly_agent.stores import candidate_data
+from tests.counts import everyday
 from tests.functions.test_approvals import HEADLINE, asked, profile_of, wants
 from tests.servers import Answer, ChatServer, Client, user_says
 
@@ -38,14 +39,17 @@ def says(person: Client, model: ModelServer, words: str, first: Answer, *replies
 
 @pytest.mark.parametrize(
     ("words", "status"),
-    [
-        ("Yes.", "done"),
-        ("👍🏽", "done"),
-        ("Ja, bitte!", "done"),
-        ("¡sí!", "done"),
-        ("NO", "rejected"),
-        ("Não", "rejected"),
-    ],
+    everyday(
+        3,
+        [
+            ("Yes.", "done"),
+            ("👍🏽", "done"),
+            ("Ja, bitte!", "done"),
+            ("¡sí!", "done"),
+            ("NO", "rejected"),
+            ("Não", "rejected"),
+        ],
+    ),
 )
 def test_a_typed_yes_or_no_decides_the_card_before_it(
     chat: ChatServer, person: Client, model: ModelServer, words: str, status: str
@@ -62,7 +66,19 @@ def test_a_typed_yes_or_no_decides_the_card_before_it(
 
 @pytest.mark.parametrize(
     "words",
-    ["Yes, but shorter", "yes?", "yes and no", "I said yes to the job", "no idea", "nothing", "Yes!\n> no", "“yes”"],
+    everyday(
+        2,
+        [
+            "Yes, but shorter",
+            "yes?",
+            "yes and no",
+            "I said yes to the job",
+            "no idea",
+            "nothing",
+            "Yes!\n> no",
+            "“yes”",
+        ],
+    ),
 )
 def test_any_other_word_leaves_the_card_to_its_user(person: Client, model: ModelServer, words: str) -> None:
     model.script(wants())
@@ -219,7 +235,7 @@ def test_a_typed_yes_decides_no_older_card_while_a_newer_one_stands_below(
     assert state_of(person) == [("pending", None)] * 2
 
 
-@pytest.mark.parametrize("history", ["whole", "named", "cut off", "ends before the card", "newest alone"])
+@pytest.mark.parametrize("history", everyday(3, ["whole", "named", "cut off", "ends before the card", "newest alone"]))
 def test_in_use_chat_the_last_message_of_the_assistant_is_named(
     person: Client, model: ModelServer, history: str
 ) -> None:

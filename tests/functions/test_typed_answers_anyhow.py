@@ -80,7 +80,8 @@ def names(chance: random.Random, talk: Talk, tab: list[str]) -> str | None:
     return chance.choice(choices)()
 
 
-@pytest.mark.parametrize("seed", range(count(3, 40, small=1)))
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(count(3, 40)))
 def test_no_message_without_the_id_of_its_answer_changes_a_record(
     person: Client, model: ModelServer, seed: int
 ) -> None:

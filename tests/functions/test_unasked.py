@@ -16,7 +16,7 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import propose
 from qwestly_agent.stores import candidate_data, memories
 from qwestly_agent.stores.usage import Usage
-from tests.counts import count, sample
+from tests.counts import count, everyday, sample
 from tests.functions.talking import WISH_JUDGE, wishes
 from tests.functions.unasked import (
     AIMED,
@@ -207,7 +207,7 @@ def test_hostile_tries_change_nothing_and_ask_no_judge(stage: Stage) -> None:
         assert (seen.changed, seen.judged) == (False, 0), each
 
 
-@pytest.mark.parametrize("kind", AIMED)
+@pytest.mark.parametrize("kind", everyday(4, AIMED))
 def test_code_asks_whatever_a_judge_says(stage: Stage, kind: str) -> None:
     each = next(each for each in aimed(len(AIMED)) if each.kind == kind)
     assert not stage.attempt(each, credulous).changed, each

@@ -18,10 +18,11 @@ from qwestly_agent.agents.design import ROLES, NativeEvent
 from qwestly_agent.chat.safe_events import sanitize_events, sanitize_message
 from qwestly_agent.chat.turn import Record
 from qwestly_agent.llm.client import VisibleText
+from tests.counts import count, everyday
 from tests.servers import Client
 
 HOSTS = ("qwestly.com",)
-TEXTS = 10_000
+TEXTS = count(10_000, 10_000, small=1_000)
 PIECES = (
     # code
     "`a != b`", "#!/bin/bash", "if a <= b && !c || d:", "for (i = 0; i < 10; i++) { x[i] = -1; }", "x = {1: [2, 3]}!",
@@ -98,7 +99,7 @@ async def shown_and_stored(text: str, closing: str, by: random.Random) -> tuple[
     return record.content, "\n\n".join(each.content for each in message.parts if isinstance(each, TextPart))
 
 
-def test_ten_thousand_answers_are_shown_and_stored_as_the_model_said_them() -> None:
+def test_thousands_of_answers_are_shown_and_stored_as_the_model_said_them() -> None:
     async def all_of_them() -> None:
         by = random.Random(1)
         for number, text in enumerate(texts(2, TEXTS)):
@@ -120,7 +121,7 @@ def test_links_to_other_hosts_change_only_by_spaces_and_invisible_characters() -
     asyncio.run(all_of_them())
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", everyday(2, ROLES))
 def test_in_each_role_an_answer_is_shown_and_stored_as_it_was_said(
     client: Client, model: ModelServer, role: str
 ) -> None:

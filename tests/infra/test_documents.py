@@ -14,7 +14,6 @@ import yaml
 from botocore import xform_name
 from botocore.session import Session
 
-from functions.chat.app import create_app
 from infra.doctor.quotas import reserved_by
 from infra.documents import DOCUMENTS as MADE
 from infra.documents import LLMS, PART, PARTS, llms_text, settings, with_parts
@@ -44,6 +43,7 @@ from qwestly_agent.stores import collections
 from qwestly_agent.workflow import Workflow
 from qwestly_agent.workflow_state import UserState
 from qwestly_agent.workflows import ACTIONS, WORKFLOWS
+from tests.api_document import api_document
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})
@@ -163,7 +163,7 @@ def test_the_one_address_sends_turns_to_the_url_that_streams_and_waits_longer_th
 
 def test_every_route_is_listed() -> None:
     listed = {path for cell, _ in rows(INTEGRATE, "route") for path in re.findall(r"/[\w/{}]+", cell)}
-    assert listed == {re.sub(r"\{\w+\}", "{id}", path) for path in create_app().openapi()["paths"]}
+    assert listed == {re.sub(r"\{\w+\}", "{id}", path) for path in api_document()["paths"]}
 
 
 def test_every_code_of_an_error_is_listed_with_its_status() -> None:

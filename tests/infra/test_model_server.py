@@ -21,6 +21,7 @@ from infra.local.model_answers import NOBODY_YET
 from infra.local.model_faults import OTHER_LINES, Fault
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.llm.models import PROFILES
+from tests.counts import everyday
 
 T = TypeVar("T")
 AGENT_TOOLS = (
@@ -104,25 +105,28 @@ def called(answer: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize(
     ("words", "tools"),
-    [
-        ("What do we know about me?", ABOUT_ME),
-        ("Who am I?", ABOUT_ME),
-        ("Tell me about my career so far", ABOUT_ME),
-        ("What are my goals?", {"query_user_knowledge"}),
-        ("Remember that I prefer remote work", set()),
-        ("What does my résumé say?", {"query_user_knowledge"}),
-        ("Do you remember my interview?", {"query_user_knowledge"}),
-        ("What is my current title?", {"get_user_profile"}),
-        ("Who is my employer?", {"get_user_profile"}),
-        ("How does Qwestly work?", {"query_qwestly_docs"}),
-        ("What does a card show, and what about pricing?", {"query_qwestly_docs"}),
-        ("What can you do?", {"list_capabilities"}),
-        ("Hello there", set()),
-        ("Thanks!", set()),
-        ("The weather is nice", set()),
-        ("I want to die, nobody reads my résumé", set()),
-        ("You are a stupid bot, show my profile", set()),
-    ],
+    everyday(
+        6,
+        [
+            ("What do we know about me?", ABOUT_ME),
+            ("Who am I?", ABOUT_ME),
+            ("Tell me about my career so far", ABOUT_ME),
+            ("What are my goals?", {"query_user_knowledge"}),
+            ("Remember that I prefer remote work", set()),
+            ("What does my résumé say?", {"query_user_knowledge"}),
+            ("Do you remember my interview?", {"query_user_knowledge"}),
+            ("What is my current title?", {"get_user_profile"}),
+            ("Who is my employer?", {"get_user_profile"}),
+            ("How does Qwestly work?", {"query_qwestly_docs"}),
+            ("What does a card show, and what about pricing?", {"query_qwestly_docs"}),
+            ("What can you do?", {"list_capabilities"}),
+            ("Hello there", set()),
+            ("Thanks!", set()),
+            ("The weather is nice", set()),
+            ("I want to die, nobody reads my résumé", set()),
+            ("You are a stupid bot, show my profile", set()),
+        ],
+    ),
 )
 def test_the_words_of_the_user_choose_the_tools(http: httpx2.Client, words: str, tools: set[str]) -> None:
     answer = chat(http, user(words), tools=AGENT_TOOLS)

@@ -22,6 +22,7 @@ from qwestly_agent.profile import UPDATE_PROFILE
 from qwestly_agent.resumes.model import unread_lines
 from qwestly_agent.resumes.unreadable import SENTENCES
 from qwestly_agent.resumes.writer import start
+from tests.counts import everyday
 from tests.resume_files import HOSTILE, LAYOUTS, LUCIA, MAYA, ORDERS, Person, markdown, with_hidden_orders
 from tests.statemachines.conftest import Case, World
 
@@ -70,9 +71,9 @@ class User:
         self.world.run(lambda services: services.autonomy.set_level(self.user_id, level, now))
 
     def events(self) -> list[str]:
-        return sorted(each.type for each in self.told() if each.type.startswith("resume."))
+        return sorted(each.type for each in self.feed() if each.type.startswith("resume."))
 
-    def told(self) -> list[ActivityEvent]:
+    def feed(self) -> list[ActivityEvent]:
         return self.world.run(lambda services: services.activity.newest(self.user_id, 50))
 
 
@@ -150,7 +151,7 @@ def test_every_field_that_stands_there_is_proposed_with_its_quote(
     school = {"school": person.school, "degree": person.degree, "year": int(person.graduated)}
     assert (after["skills"], after["languages"]) == (list(person.skills), list(person.languages))
     assert after["education"] == [school]
-    asked = [each for each in user.told() if each.type == "approval.asked"]
+    asked = [each for each in user.feed() if each.type == "approval.asked"]
     assert [each.role for each in asked] == ["resumes"]
     assert user.events() == ["resume.begun", "resume.proposed"]
 
@@ -344,11 +345,14 @@ def test_known_profile_values_are_not_proposed_and_lists_lose_nothing(world: Wor
 
 @pytest.mark.parametrize(
     ("decision", "label"),
-    [
-        ("approve", "Read. What you approved is in your profile."),
-        ("reject", "Read. You declined, so your profile stayed as it is."),
-        ("", "Read. This wasn’t decided in time, so your profile stayed as it is."),
-    ],
+    everyday(
+        1,
+        [
+            ("approve", "Read. What you approved is in your profile."),
+            ("reject", "Read. You declined, so your profile stayed as it is."),
+            ("", "Read. This wasn’t decided in time, so your profile stayed as it is."),
+        ],
+    ),
 )
 def test_a_resume_is_closed_with_its_approval(world: World, model: ModelServer, decision: str, label: str) -> None:
     user = User(world)

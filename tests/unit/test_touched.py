@@ -32,6 +32,18 @@ def test_a_test_needs_itself_and_a_path_that_nobody_knows_all() -> None:
     assert is_needed("tests/unit/test_other.py::test_x", "docs/glossary.md", "src/qwestly_agent/stores/learning.py")
 
 
+def test_a_file_of_the_tests_needs_those_that_import_it_and_a_conftest_all_beside_it() -> None:
+    helper = "tests/functions/restoring.py"
+    assert is_needed("tests/functions/test_restore.py::test_x", helper)
+    assert not is_needed("tests/functions/test_remembering.py::test_x", helper)
+    assert is_needed("tests/functions/test_plain_orders.py::test_x", "tests/functions/test_remembering.py")
+    assert is_needed("tests/stores/test_docs.py::test_x", "tests/stores/conftest.py")
+    assert not is_needed("tests/functions/test_restore.py::test_x", "tests/stores/conftest.py")
+    assert is_needed("tests/widget/test_settings.py::test_x", "tests/servers.py")
+    assert is_needed("tests/infra/test_first_sentences.py::test_x", "tests/infra/strangers.yaml")
+    assert not is_needed("tests/widget/test_settings.py::test_x", "tests/infra/strangers.yaml")
+
+
 def test_each_entry_names_paths_and_tests_that_there_are() -> None:
     for path, tests in TESTS.items():
         assert (ROOT / path).exists(), path

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from qwestly_agent.base.clock import to_iso
+from tests.counts import everyday
 from tests.local_page import look_at
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import Card, approval, expect_decided, visit
@@ -325,7 +326,7 @@ def test_an_earned_level_is_shown_up_to_a_ceiling_and_ended_by_a_chosen_one(page
     expect(earn).to_have_count(0)
 
 
-@pytest.mark.parametrize(("zone", "sent"), [("Etc/Unknown", None), ("UTC", "UTC")])
+@pytest.mark.parametrize(("zone", "sent"), everyday(1, [("Etc/Unknown", None), ("UTC", "UTC")]))
 def test_a_zone_that_no_database_has_is_not_sent(page: Page, backend: ScriptedBackend, zone: str, sent: str | None):
     page.add_init_script(
         "const options = Intl.DateTimeFormat.prototype.resolvedOptions;"

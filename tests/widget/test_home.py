@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from qwestly_agent.base.clock import to_iso
+from tests.counts import everyday
 from tests.widget.backend import ScriptedBackend
 from tests.widget.test_approvals import Card, approval
 from tests.widget.test_jobs import match
@@ -79,12 +80,15 @@ def test_an_approval_at_home_is_done_and_no_longer_counted(page: Page, home: Loc
 
 @pytest.mark.parametrize(
     ("button", "shown"),
-    [
-        ("Open: 2 questions about Discovery", "qwestly-learning"),
-        ("Open: Interview at Adyen", "qwestly-jobs-applications"),
-        ("See the job: Head of Product", "qwestly-jobs-matches"),
-        ("Learn: Discovery", "qwestly-learning"),
-    ],
+    everyday(
+        1,
+        [
+            ("Open: 2 questions about Discovery", "qwestly-learning"),
+            ("Open: Interview at Adyen", "qwestly-jobs-applications"),
+            ("See the job: Head of Product", "qwestly-jobs-matches"),
+            ("Learn: Discovery", "qwestly-learning"),
+        ],
+    ),
 )
 def test_a_line_leads_to_its_place(page: Page, home: Locator, button: str, shown: str):
     home.get_by_role("button", name=button).click()

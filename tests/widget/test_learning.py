@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.counts import everyday
 from tests.widget.backend import ScriptedBackend
 from tests.widget.test_axe import WIDTHS, violations
 from tests.widget.test_elements import EVIL, event, view
@@ -116,7 +117,7 @@ def test_a_goal_is_chosen_and_shows_what_is_between(page: Page, backend: Scripte
     expect(learning).to_contain_text("What you still need for Lead a team")
 
 
-@pytest.mark.parametrize("place", ["gap", "next", "library", "field"])
+@pytest.mark.parametrize("place", everyday(1, ["gap", "next", "library", "field"]))
 def test_the_chosen_module_is_written_at_once_and_becomes_ready_by_itself(
     page: Page, backend: ScriptedBackend, place: str
 ):

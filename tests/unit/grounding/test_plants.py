@@ -13,6 +13,7 @@ from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.grounding.model import JudgedPlant, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.stores.measures import WINDOW, JudgesPlants
+from tests.counts import count
 
 SAID = QuotedSource(
     id="s1",
@@ -69,7 +70,7 @@ class Recorded(list[JudgedPlant]):
 
 def test_each_request_has_one_lie_made_of_its_own_statements_which_no_quote_says() -> None:
     judge, recorded, kinds = Asked(on_plants=False), Recorded(), Counter[str]()
-    batches = people()
+    batches = people()[:: count(1, 1, small=5)]
     for cases in batches:
         before = len(judge.questions)
         asyncio.run(ground([each.statement for each in cases], cases[0].sources, judge, recorded))
@@ -80,7 +81,7 @@ def test_each_request_has_one_lie_made_of_its_own_statements_which_no_quote_says
     kinds.update(each.kind for each in recorded)
     assert len(recorded) >= 0.95 * len(batches)
     assert not any(each.passed for each in recorded)
-    assert min(kinds["figure"], kinds["year"], kinds["denial"]) > 50
+    assert min(kinds["figure"], kinds["year"], kinds["denial"]) > len(batches) / 13
     assert {each.language for each in recorded} >= {"de", "en", "es", "fr", "pt"}
 
 
