@@ -2,6 +2,7 @@
 
 import json
 import re
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ EXAMPLES = list(EXAMPLE.finditer((ROOT / "docs/approvals.md").read_text(encoding
 
 def schema_of(method: str, path: str) -> Any:
     """The schema of the route's answer, which allows no field that it does not name."""
-    whole = document()
+    whole = deepcopy(api_document())
     for each in whole["components"]["schemas"].values():
         if "properties" in each:
             each.setdefault("additionalProperties", False)
