@@ -26,15 +26,15 @@ DAYS, MINUTES, HOURS = 4, 1_440, 24
 SEED = 17
 ACCOUNT_SLOTS = 1_000
 REQUESTS_A_SECOND = 10
-"""That a function URL takes for each reserved slot."""
+"""Requests per second that a function URL takes for each reserved slot."""
 COMMANDS = {"turn": 12, "poll": 6, "extraction": 24, "night": 14, "approval": 20, "search": 97, "briefing": 12}
 """Database commands of each; a turn's and a poll's are counted in `tests/functions/test_round_trips.py`."""
 MAILS_A_SECOND = 14
 """SES's first quota outside its sandbox."""
 SLOT_MINUTES = 25
-"""That a state waits for a free slot before it fails."""
+"""Minutes that a state waits for a free slot before it fails."""
 SEARCH_HOURS = 4
-"""That a job search may be late: then the alarm `JobsWait` rings."""
+"""Hours that a job search may be late before the alarm `JobsWait`."""
 
 
 # --- what people do ---------------------------------------------------------------------------------------------------
@@ -53,15 +53,15 @@ class Load:
     active: float = 0.2
     """Share of users who come on one day."""
     conversations: float = 1.3
-    """Of an active user, a day."""
+    """Conversations of an active user a day."""
     turns: int = 6
     turn_seconds: float = 12.0
     minutes_open: float = 20.0
-    """That an active user's page is open."""
+    """Minutes a day that an active user's page is open."""
     embedded: float = 0.6
     """Share of typed messages that are long enough to get a vector."""
     memories: int = 40
-    """Of a user."""
+    """Memories of a user."""
     remembers: float = 0.6
     """Share of active users who leave something new to consolidate."""
     asks: float = 0.15
@@ -70,9 +70,9 @@ class Load:
     """Share of approvals that nobody decides at once; each is mailed, and once more at half its time."""
     extraction_seconds: float = 20.0
     night_seconds: float = 8.0
-    """For one user: two model requests and what is written."""
+    """Seconds of a night for one user: two model requests and the writes."""
     answers: float = 0.3
-    """Of interviews, a conversation; each is drafted beside its turn."""
+    """Interview answers per conversation; each is drafted beside its turn."""
     documents: float = 0.05
     """Cards, résumés for a job and letters, a conversation."""
     resumes: float = 0.02
@@ -82,11 +82,11 @@ class Load:
     searches: float = 0.5
     """Job searches of an active user, a night."""
     search_seconds: int = 60
-    """Of one slot of the readers, for a search: two states."""
+    """Seconds of one slot of the readers for a search of two states."""
     matches: float = 5
     """Jobs that a search shows for the first time."""
     briefings: float = 0.5
-    """Of an active user, a day."""
+    """Briefings of an active user a day."""
     hours: Sequence[float] = field(
         default=(2, 1, 1, 1, 1, 2, 4, 8, 12, 14, 14, 14, 13, 14, 14, 14, 14, 15, 17, 20, 20, 16, 10, 5), repr=False
     )
@@ -122,7 +122,7 @@ class Background:
     of: str
     """The field of `Load` that counts it, a conversation."""
     seconds: int
-    """Of one slot of the readers, for one of them."""
+    """Seconds of one slot of the readers for one of them."""
 
 
 BACKGROUND = (
@@ -136,7 +136,7 @@ BACKGROUND = (
 # --- what is stored ---------------------------------------------------------------------------------------------------
 
 COMPRESSED = 0.5
-"""Of a document, on the disk; a vector is not compressed. Assumed."""
+"""The compressed share of a document on the disk (assumed). Vectors are not compressed."""
 INT8, FLOAT32 = 1_560, 6_170
 """Bytes of a vector as it is stored."""
 INDEXED_VECTOR = 1_700
@@ -231,9 +231,9 @@ class Limits:
     searches_a_sweep: int
     minutes_between_searches: int
     reader_slots: int
-    """What all of `BACKGROUND` and the searches share."""
+    """Slots shared by all of `BACKGROUND` and the searches."""
     connections: int
-    """Of all environments of two versions, with each driver's monitor."""
+    """Connections of all environments of two versions, with each driver's monitor."""
 
     @classmethod
     def of(cls, stage: Stage) -> "Limits":
@@ -284,11 +284,11 @@ def at_once(machine: str, state: str) -> int:
 class Row:
     what: str
     needed: float
-    """At the worst moment, whether it is served or not."""
+    """The peak demand, whether it is served or not."""
     limit: float
     unit: str
     raised_by: str
-    """What an operator changes where it does not hold."""
+    """The parameter that raises the limit."""
 
     @property
     def share(self) -> float:
@@ -453,7 +453,7 @@ SIZES = {**PROMISED, 100_000: "M60"}
 
 
 MOST_THOUSANDS = 200
-"""Of users, at which something has broken."""
+"""Thousands of users at which some limit is exceeded in any case."""
 
 
 class Broken(Exception):

@@ -35,7 +35,7 @@ GB_SECOND, MILLION_CALLS = 0.0000133334, 0.20
 """Lambda on arm64."""
 SNAPSHOT_GB_SECOND = 0.0000015046
 TRANSITION = 25 / 1_000_000
-"""Of a Standard state machine."""
+"""The price of a transition of a Standard state machine."""
 LOG_GB, METRIC, ALARM, DASHBOARD, TRACE = 0.50, 0.30, 0.10, 3.0, 5 / 1_000_000
 MAIL, KEY = 0.10 / 1_000, 1.0
 
@@ -222,7 +222,7 @@ def a_month(users: int, cluster: str) -> float:
 
 
 def sizes() -> str:
-    """For each size, what breaks first as users become more, and what a month costs."""
+    """Return, for each size, the limit that is exceeded first, and the monthly cost."""
     limits = Limits.of(Stage.load("prod"))
     lines = ["| users | cluster | spread over the zones | all in one zone | USD a month |", "|---|---|---|---|---|"]
     for users, cluster in SIZES.items():

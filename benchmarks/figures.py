@@ -12,7 +12,7 @@ class Target:
     """A limit for a figure."""
 
     of: str
-    """What is compared: `ratio` is ours to plain's."""
+    """The compared figure: `ratio` is ours divided by plain's."""
     found: float
     at_most: float | None = None
     at_least: float | None = None

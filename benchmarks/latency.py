@@ -1,4 +1,4 @@
-"""When a turn says its first word, by how far away the database is: the slope is its round trips in a row."""
+"""Time to first text by the distance of the database: the slope is the number of sequential round trips."""
 
 import asyncio
 import threading

@@ -42,5 +42,5 @@ def create_app(model_base_url: str) -> FastAPI:
 
 
 def app() -> FastAPI:
-    """For `uvicorn --factory`."""
+    """Return the app for `uvicorn --factory`."""
     return create_app(os.environ["MODEL_BASE_URL"])

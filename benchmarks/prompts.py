@@ -30,11 +30,11 @@ TURNS, A_TOOL_EACH = 40, 3
 LEAST_PREFIX = 0.95
 COSTED_TURNS, ANSWER_TOKENS, RESULT_TOKENS = 10, 150, 600
 MOST_USD = 0.002
-"""Outside of peak hours."""
+"""The price of a turn outside of peak hours."""
 SUNDAY = PEAK - 86_400
 CHARACTERS_A_TOKEN = 4
 FRAME_CHARACTERS = 1_294
-"""Of a result besides the two pieces: what frames them, and the person's own messages, which are more in each turn."""
+"""Characters of a result besides the two pieces: its frame, and the person's own messages, which grow."""
 SENTENCE = "That is a good question, and here is what I would say to it in a few plain sentences. "
 
 

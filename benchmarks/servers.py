@@ -31,7 +31,7 @@ class Server:
     url: str
     pid: int
     log: Callable[[], str] = str
-    """What it wrote so far."""
+    """The server's log so far."""
 
     def cpu_seconds(self) -> float:
         """User and system, of all its threads."""
@@ -46,7 +46,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Told:
-    """How a turn went, in seconds since it was asked for."""
+    """A turn's times in seconds since the request."""
 
     first_text: float
     whole: float
@@ -93,7 +93,7 @@ class World:
     model_url: str
 
     def set_pace(self, chunk_delay: float, hold_after: int | None = None) -> None:
-        """How the model answers from now on: the chunks, with so many seconds between them."""
+        """Set the seconds between the model's chunks from now on."""
         reply = {"text": CHUNKS, "chunk_delay": chunk_delay, "hold_after": hold_after}
         httpx2.post(f"{self.model_url}/_control/fault", json=reply).raise_for_status()
 
@@ -107,7 +107,7 @@ class World:
         return [each["body"] for each in requests if each["path"].endswith("/chat/completions")]
 
     def release(self) -> int:
-        """How many answers the model held, which go on now."""
+        """Release the model's held answers; returns their number."""
         return httpx2.post(f"{self.model_url}/_control/release").raise_for_status().json()["released"]
 
     @property

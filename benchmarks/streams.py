@@ -42,17 +42,18 @@ CHUNK_SECONDS = 0.1
 ANSWER_SECONDS = CHUNK_SECONDS * len(CHUNKS)
 STREAMS = (1, 10, 50, 100)
 TURNS = 2
-"""Of each person."""
+"""Turns of each user."""
 ANSWERED = "answered"
 MINUTE_SECONDS = 60.0
-"""How long people go on asking, in `python -m benchmarks.streams`."""
+"""Duration of `python -m benchmarks.streams`."""
 CONNECTIONS = "20"
-"""To the database, as on the laptop, where one process holds all turns. On Lambda a process has one turn, and five."""
+"""Connections to the database, as on the laptop, where one process holds all turns. On Lambda a process has one turn
+and five connections."""
 WITH_A_FIRST_TEXT = (1, 10, 50)
 GROWTH = 1.2
 RATIO = 1.2
 OWN_SHARE_MS = {"first_text_ms": 25, "first_text_p95_ms": 60}
-"""What the first text may take longer than plain's."""
+"""The allowed difference of the first text from plain's."""
 HELD = (0, 50, 100, 200)
 HELD_AFTER = 50
 """Chunks of the streams whose memory is looked at."""
@@ -112,7 +113,7 @@ async def _told(http: httpx2.AsyncClient, server: Server, user: str) -> Told | N
 
 
 async def _memory(world: World, servers: dict[str, Server]) -> dict[str, dict[str, float]]:
-    """By server, the megabytes that it holds with so many streams in the middle of their answers."""
+    """Return each server's megabytes with so many streams in the middle of their answers."""
     async with client() as http:
         world.set_pace(0)
         for server in servers.values():
@@ -142,11 +143,11 @@ class Ending:
     outcome: str
     """`ANSWERED`, or the code, the words or the kind of error."""
     ids: tuple[str, ...] = ()
-    """Of the run and the request, by which the log tells more."""
+    """Ids of the run and the request, which the log names."""
 
 
 async def _talk(given: World, server: Server, streams: int, seconds: float) -> Counter[str]:
-    """How many turns ended as they should, and what became of the others and by what cause."""
+    """Return the number of good turns, and of the others with their causes."""
     given.set_pace(CHUNK_SECONDS)
     ends = time.monotonic() + seconds
     ended = list[Ending]()

@@ -47,7 +47,7 @@ def measure() -> dict[str, Any]:
 
 
 async def _measure(world: World, servers: dict[str, Server]) -> dict[str, list[float]]:
-    """By server, the milliseconds of CPU of its turn in each pair."""
+    """Return each server's milliseconds of CPU of its turn in each pair."""
     users, taken = cycle(USERS), dict[str, list[float]]({name: [] for name in servers})
     until = time.monotonic() + MOST_SECONDS
     async with client() as http:
@@ -84,7 +84,7 @@ def _cheaper_half(taken: Sequence[float]) -> float:
 
 
 def _interval(on: Sequence[float], off: Sequence[float]) -> tuple[float, float]:
-    """By a thousand resamples of the turns."""
+    """Return the interval by a thousand resamples of the turns."""
     chance = Random(1)  # noqa: S311  no secret
     ratios = sorted(
         _cheaper_half(chance.choices(on, k=len(on))) / _cheaper_half(chance.choices(off, k=len(off)))

@@ -22,17 +22,17 @@ MB_OF_A_PROCESSOR = 1769
 """Lambda gives a whole processor with so much memory, and a share in proportion with less."""
 MEMORY_SIZES = (512, 1024, 1769)
 USD_A_GB_SECOND = 0.0000133334
-"""On arm64, aws.amazon.com/lambda/pricing, as noted in November 2026."""
+"""Price on arm64, aws.amazon.com/lambda/pricing, November 2026."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast the model speaks."""
+    """The model's speed."""
 
     name: str
     chunk_delay: float
     turns: int
-    """Of each server in a round."""
+    """Turns of each server in a round."""
     target: float
     """The highest ratio of ours to plain."""
 
@@ -55,7 +55,7 @@ def measure() -> dict[str, Any]:
 
 
 async def _measure(world: World, servers: dict[str, Server]) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """By pace and server, the milliseconds of CPU and on the wall of a turn in each round."""
+    """Return, by pace and server, the milliseconds of CPU and of wall time of a turn in each round."""
     users = cycle(USERS)
     async with client() as http:
         measured: dict[str, dict[str, list[tuple[float, float]]]] = {}

@@ -26,7 +26,7 @@ class Received:
 @dataclass
 class Collector:
     headers: dict[str, str] = field(default_factory=dict)
-    """Without which a request gets a 401."""
+    """Headers that a request must have; it gets a 401 without them."""
     spans: list[Received] = field(default_factory=list)
     raw: list[bytes] = field(default_factory=list)
     answers: threading.Event = field(default_factory=threading.Event)

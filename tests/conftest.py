@@ -1,4 +1,4 @@
-"""What tests share. Nothing here reaches beyond loopback, and no model answers but the scripted one."""
+"""Fixtures of all tests. Nothing reaches beyond loopback, and only the scripted model answers."""
 
 import gc
 import os
@@ -35,7 +35,7 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays to the end; the collector need not look through it again and again."""
+    """Freeze the collected tests and imports, so that the garbage collector skips them."""
     gc.collect()
     gc.freeze()
 
@@ -57,7 +57,7 @@ def _read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _retries_at_once() -> Iterator[None]:
-    """Where a provider does not say when, its client would wait half a second."""
+    """Remove the half second that the OpenAI client waits when a provider names no time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
         yield
@@ -65,7 +65,7 @@ def _retries_at_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _asks_no_machine_for_credentials() -> Iterator[None]:
-    """On some machines botocore finds them in the environment; on others it would ask for them beyond loopback."""
+    """Keep botocore from looking for credentials beyond loopback."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         yield

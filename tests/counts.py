@@ -18,7 +18,7 @@ def count(usual: int, full: int, small: int | None = None) -> int:
 
 
 def sample(items: Iterable[T], usual: int) -> list[T]:
-    """So many of them, evenly drawn from the first on; in `.ci/nightly` all."""
+    """Return the usual number of items, evenly drawn; all of them in `.ci/nightly`."""
     every = list(items)
     wanted = count(usual, len(every))
     return [every[place * len(every) // wanted] for place in range(wanted)]

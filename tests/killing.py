@@ -40,11 +40,11 @@ class Killed(BaseException):
 @dataclass
 class Death:
     at: int = 0
-    """Which write, the first is 1; 0 for none."""
+    """The number of the fatal write, from 1; 0 for none."""
     after: bool = False
-    """Whether that write took effect."""
+    """True if that write takes effect."""
     writes: int = 0
-    """So far."""
+    """Number of writes so far."""
     came: bool = False
 
     async def write(self, work: Callable[[], Awaitable[T]]) -> T:

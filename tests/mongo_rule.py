@@ -38,7 +38,7 @@ WRITES = {"insert", "update", "delete", "findAndModify"}
 OF_NO_DATA = {"getMore", "killCursors", "endSessions", "ping", "saslStart", "saslContinue"}
 """They go on with, or surround, what was judged when it began. Whatever is in none of the three sets is refused."""
 PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
-"""What they read or write is no longer what the first stage chose."""
+"""Stages that read or write other documents than the first stage selects."""
 
 WITH_EVERYBODYS = {activity.COLLECTION, user_settings.SIGNALS}
 ABOUT_NOBODY = {each for each in collections() if each.no_user_reason}
@@ -65,13 +65,13 @@ EVENTS[activity.COLLECTION] = {*OTHER_EVENTS}.union(*EVENTS.values())
 
 class Sender(NamedTuple):
     line: str
-    """Of the package: `stores/docs.py:34`."""
+    """A line of the package: `stores/docs.py:34`."""
     is_across_users: bool = False
     """True if a marked method called it. What `asyncio.gather` runs was called by nobody."""
 
 
 def complaint_about(command: Mapping[str, Any], sender: Sender) -> str | None:
-    """What is wrong with a command that this line sent, in a sentence."""
+    """Return a sentence about the fault of a command that this line sent."""
     name, collection = next(iter(command.items()))
     pipeline = command.get("pipeline", [])
     shown: Any = pipeline
@@ -101,7 +101,7 @@ def complaint_about(command: Mapping[str, Any], sender: Sender) -> str | None:
 
 
 def _selections(name: str, command: Mapping[str, Any]) -> Iterator[Any]:
-    """What says whose documents a command is about, of each of its statements."""
+    """Yield the filters of a command's statements."""
     match name:
         case "insert":
             yield from command["documents"]
@@ -125,7 +125,7 @@ def _event_types(command: Mapping[str, Any]) -> Iterator[str]:
 
 
 def filter_of(pipeline: Sequence[Mapping[str, Any]]) -> Any:
-    """What the first stage of a pipeline chooses by."""
+    """Return the filter of a pipeline's first stage."""
     first = pipeline[0] if pipeline else {}
     if search := first.get("$search"):
         clauses = search.get("compound", {}).get("filter", [])
@@ -185,11 +185,11 @@ class Watch(CommandListener):
         pass
 
     def count(self, words: str) -> int:
-        """How many commands with these words were heard in this test."""
+        """Return the number of commands with these words in this test."""
         return sum(words in str(command) for _, command in list(self._heard))
 
     def commands(self) -> list[dict[str, Any]]:
-        """What was heard in this test since `complaints` was last asked for."""
+        """Return the commands of this test since `complaints` was last read."""
         return [command for _, command in list(self._heard)]
 
     def complaints(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a person answers in an onboarding, from an empty profile to everything that it asks for."""
+"""Answers of a person in an onboarding, from an empty profile to a full one."""
 
 ANSWERS = (
     "I am a nurse at Mercy Hospital.",

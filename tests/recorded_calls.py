@@ -13,7 +13,7 @@ from infra.rights import calls
 from infra.rights.policies import Call, NotUnderstood
 
 _RECORDING: ContextVar[set[Call] | None] = ContextVar("recording", default=None)
-"""Of this thread's and its tasks' calls alone: the stand-ins of AWS call each other, too."""
+"""Calls of this thread and its tasks alone, as the stand-ins of AWS call each other, too."""
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def recording() -> Iterator[set[Call]]:
 
 @contextmanager
 def outside() -> Iterator[None]:
-    """What is asked within is not recorded: the test prepares it."""
+    """Exclude the calls within, which prepare the test."""
     before = _RECORDING.set(None)
     try:
         yield

@@ -145,7 +145,7 @@ class ReplicaSet:
         return answer
 
     def _hello(self, member: int) -> dict[str, Any]:
-        """Without `topologyVersion`, so that the driver asks every ten seconds, as it does on Lambda."""
+        """Answer without `topologyVersion`, so that the driver polls every ten seconds, as on Lambda."""
         primary = member == 0
         about_itself = {"me": self._hosts[member], "isWritablePrimary": primary, "ismaster": primary}
         about_the_set = {"setName": "rs0", "setVersion": 1, "hosts": self._hosts, "primary": self._hosts[0]}

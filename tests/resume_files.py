@@ -21,9 +21,9 @@ class Job:
     title: str
     company: str
     dates: str
-    """As written."""
+    """The dates as written."""
     start: str
-    """As a schema has it: YYYY or YYYY-MM."""
+    """Of a schema's form: YYYY or YYYY-MM."""
     end: str
     """Empty while it goes on."""
     lines: tuple[str, ...]
@@ -204,7 +204,7 @@ def _file(objects: Sequence[bytes], trailer: str) -> bytes:
 
 
 def paragraphs(person: Person) -> Iterator[tuple[str, float]]:
-    """What stands below each other in one column, each with its size; an empty line between the parts."""
+    """Yield the paragraphs of a column with their sizes; an empty one separates parts."""
     work, education, skills, languages = person.headings
     yield from ((person.name, 18), (person.headline, 12), (person.place, 10), (f"{person.email} · {person.phone}", 10))
     yield from (("", 10), (person.summary, 10), ("", 10), (work, 13))
@@ -520,7 +520,7 @@ subprocess.run(opener, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(used.ru_maxrss, used.ru_utime + used.ru_stime)
 """
-"""By a small process: what it starts counts the memory of who started it as its own."""
+"""A small process that measures memory, since a child counts its parent's memory as its own."""
 
 
 def used_by_opener(content: bytes) -> tuple[int, float]:

@@ -108,7 +108,7 @@ class ChatServer:
     clock: Clock = system_clock
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS
     tools: Sequence[Tool[AgentDeps]] | None = None
-    """In place of the default design's."""
+    """Replaces the default design's tools."""
     port: int = field(default_factory=free_port)
     services: ChatServices = field(init=False)
 
@@ -274,7 +274,7 @@ def user_says(text: str, message_id: str = "m1") -> dict[str, Any]:
 
 
 def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
-    """What `condition` answers once it is truthy: waits for what another process does, not for time to pass."""
+    """Wait until the condition is true; returns its value. For what another process does, not for time to pass."""
     deadline = time.monotonic() + seconds
     while not (answer := condition()):
         assert time.monotonic() < deadline, "it did not come about"

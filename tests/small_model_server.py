@@ -51,7 +51,7 @@ class SmallModel:
         return self.tokenizer.encode(text).ids
 
     def tokens(self, prompt: list[int], most: int) -> Iterator[int]:
-        """What it says, greedily; what the last prompt began with is not read again."""
+        """Return the greedy continuation; the prefix of the last prompt is reused."""
         same = next((at for at, (a, b) in enumerate(zip(prompt, self.read, strict=False)) if a != b), len(self.read))
         done = min(same, len(prompt) - 1)
         new = prompt[done:]
@@ -116,7 +116,8 @@ class Answering(BaseHTTPRequestHandler):
             (self._stream if body.get("stream") else self._whole)(head, said, len(prompt))
 
     def _begun(self, body: Json, number: int) -> tuple[str, str | None]:
-        """What the model goes on with, and the tool that it calls: None for none, "" where it writes the name."""
+        """Return the continuation's beginning and the tool to call: None for none, "" where the model writes the
+        name."""
         names = [each["function"]["name"] for each in body.get("tools", ())]
         choice = body.get("tool_choice", "auto") if names else "none"
         if choice not in ("auto", "none"):
@@ -149,7 +150,7 @@ class Answering(BaseHTTPRequestHandler):
         yield from (("arguments", piece) for piece in (begun, *pieces))
 
     def _pieces(self, prompt: list[int]) -> Iterator[str]:
-        """Of whole characters."""
+        """Yield the text in whole characters."""
         tokens, before = list[int](), ""
         for token in self.model.tokens(prompt, ANSWER):
             tokens.append(token)

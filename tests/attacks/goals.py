@@ -1,4 +1,4 @@
-"""What an injection orders, and how it is clothed."""
+"""The orders of injections, and their disguises."""
 
 import base64
 import json

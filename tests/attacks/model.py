@@ -22,12 +22,12 @@ _UNSEEN = re.compile(r"[\u200b-\u200f\u2060-\u2064\ufeff]")
 
 @dataclass(frozen=True)
 class Plan:
-    """What a user asks, as an honest model does it."""
+    """A user's request, and the calls by which an honest model serves it."""
 
     said: str
     calls: Sequence[ToolCall]
     fact: str
-    """What the answer must say. The model has it of what it read alone."""
+    """The text that the answer must contain, from what the model read."""
     injected: Callable[[Goal], Sequence[ToolCall]]
 
 

@@ -60,14 +60,14 @@ class Stage:
     boards: JobBoardsServer
     database: Stored
     other: Person
-    """Somebody whose data nobody may see."""
+    """A person whose data must never be seen."""
 
     def add(self, collection: str, **document: Any) -> None:
         self.database[collection].insert_one({"_id": uuid.uuid4().hex, **document})
 
 
 def says_yes(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """As a judge that supports all that is said."""
+    """Answer as a judge that supports every statement."""
     return {"id": asked["id"], "span": asked["quotes"][0]["quote"][:1_000]}
 
 
@@ -102,7 +102,7 @@ def staged(mongodb_uri: str, database: str) -> Iterator[Stage]:
 
 @dataclass(frozen=True)
 class Task:
-    """What a user asks, and where it makes the model read an injection."""
+    """A user's request, with the place from which the model reads an injection."""
 
     source: str
     said: str
@@ -469,7 +469,7 @@ OF_TURNS = frozenset(
         learning.LEARNING,  # what the guide offered last
     }
 )
-"""What a turn writes of its user."""
+"""Collections that a turn writes for its user."""
 OF_NOBODY = frozenset({jobs.ADVERTS, jobs.ANSWERS})
 DECLINED = ("pending", "rejected", "revised", "expired", "changed")
 

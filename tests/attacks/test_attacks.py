@@ -60,7 +60,7 @@ def test_a_change_that_was_ordered_by_others_is_asked_about_and_declined(stage: 
 
 
 def test_an_effect_that_nobody_allowed_is_harm(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if a person said yes to whatever they are asked."""
+    """Approves every question, in place of a person."""
     monkeypatch.setattr("tests.attacks.suite._is_own", lambda task, tool, args: tool == "update_profile_field")
     plain = wordings()[0]
     result = play(stage, Attack(PLACES["document"], "L1", plain, goal("change the profile")), 4)

@@ -32,7 +32,7 @@ def stack(stack_database: str) -> Iterator[Stack]:
 
 @pytest.fixture
 def profile(chat: ChatServer, client: Client, app: CandidateAppServer) -> Profile:
-    """Of the user, as the candidate app has it."""
+    """The user's profile in the candidate app."""
     return Profile(chat, client.user_id)
 
 

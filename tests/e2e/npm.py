@@ -23,7 +23,7 @@ NOT_SOURCES = shutil.ignore_patterns("node_modules", "dist", ".next", "*.tgz")
 
 @contextmanager
 def alone(project: Path) -> Iterator[None]:
-    """Of all processes that test."""
+    """Hold a lock that all test processes share."""
     project.parent.mkdir(parents=True, exist_ok=True)
     with project.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -54,7 +54,7 @@ def _install(source: Path, project: Path, npm: str) -> None:
 
 
 def npm(project: Path, *arguments: str) -> str:
-    """What the command prints."""
+    """Run npm, and return its output."""
     done = subprocess.run([shutil.which("npm") or "npm", *arguments], cwd=project, capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout + done.stderr)[-6_000:]
     return done.stdout

@@ -1,4 +1,4 @@
-"""What tests of the stack's page do with it."""
+"""Steps on the stack's page."""
 
 import uuid
 

@@ -38,11 +38,11 @@ CANDIDATE_API = {
     "CANDIDATE_API_URL": "http://127.0.0.1:1/api/agent/v1",
     "ERASURE_LOG": "",
 }
-"""What the chat function needs to start where no write API is there to be called, and no log to be written."""
+"""Settings without which the chat function does not start; neither address is called."""
 
 
 def tool(name: str, why: str) -> str:
-    """Where the program is; without it the test is skipped, but never in CI."""
+    """Return the path of a program. Without it the test is skipped, but never in CI."""
     if found := shutil.which(name):
         return found
     if os.environ.get("CI"):
@@ -120,12 +120,12 @@ def python(module: str, *arguments: str) -> tuple[str, ...]:
 
 @dataclass
 class Stack:
-    """What `make run` starts."""
+    """The processes of `make run`."""
 
     process: Process
     port: int
     found: Any = None
-    """What the memories were when the address answered first."""
+    """The memories at the moment when the address first answered."""
 
     @property
     def url(self) -> str:
@@ -174,14 +174,14 @@ def descendants(pid: int) -> list[int]:
 
 
 def alive(pids: list[int]) -> list[str]:
-    """What runs of these; one that ended and was not asked for its exit code does not run."""
+    """Return those of these processes that still run; zombies do not count."""
     table = subprocess.run(["ps", "-A", "-o", "pid=,stat=,args="], capture_output=True, text=True, check=True)
     found = [line.split(maxsplit=2) for line in table.stdout.splitlines()]
     return [" ".join(words) for words in found if int(words[0]) in pids and not words[1].startswith("Z")]
 
 
 def kill(pids: list[int]) -> None:
-    """What is left of them."""
+    """Kill those of these processes that still run."""
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -25,7 +25,7 @@ ANSWER_SECONDS = 15
 
 @dataclass(frozen=True)
 class Seen:
-    """What a component that uses `useChat` has after a request, and the chunks that it read."""
+    """The state of a component with `useChat` after a request, and the chunks that it read."""
 
     status: str
     error: str | None
@@ -466,7 +466,7 @@ def check_prompt(model: ModelServer, *once: str, never: tuple[str, ...] = ()) ->
 
 
 def decide(client: Client, approval_id: str, decision: str) -> dict[str, Any]:
-    """In the queue, or by a link: outside of the chat."""
+    """Decide in the queue or by a link, outside of the chat."""
     items = client.get("/api/approvals?state=all")["items"]
     digest = next(each["args_digest"] for each in items if each["approval_id"] == approval_id)
     body = {"decision": decision, "args_digest": digest}

@@ -21,7 +21,7 @@ VIEWS = ("Home", "Approvals", "Activity", "Chat", "Jobs", "Applications", "Docum
 VIEWS += ("Memories", "Settings")
 PRESSED = "button, a[href], summary, [role=button]"
 EACH_AT_MOST = 2
-"""How many of the same kind are pressed in a view, such as "Save" of the first two jobs."""
+"""Maximum buttons of one kind that are pressed in a view, such as "Save" of the first two jobs."""
 SETTLED_MILLISECONDS, CLICK_MILLISECONDS = 700, 5_000
 NOT_PRESSED = frozenset({"Add your résumé", "Add a résumé"})
 """They open a dialog of the browser."""
@@ -49,7 +49,7 @@ STATE = f"""() => {{
     }});
     return parts.join("\\n");
 }}"""
-"""What is seen, and in what state: it differs once something was done."""
+"""The visible state of the page, which differs once a button did something."""
 WORDS = f"""() => {{
     {SEEN}
     const all = [];

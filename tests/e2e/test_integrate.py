@@ -35,9 +35,9 @@ HEADLINE = "Head of Product"
 class Block:
     kind: str
     name: str
-    """Of its file, from the first line; empty if it has none."""
+    """The file's name, from the first line; empty if there is none."""
     page: str
-    """With what the page is built, if its section has a file of this name of its own."""
+    """The framework that the page is built with, if its section names one."""
     text: str
 
 
@@ -227,7 +227,7 @@ console.log(JSON.stringify([direct.status, (await read.json()).level, await told
 
 
 def node(folder: Path, program: str, *arguments: str, **environment: str) -> str:
-    """What the program of `node_modules` prints."""
+    """Run a program of `node_modules`, and return its output."""
     done = subprocess.run(
         [tool("node", "it runs the routes of a server"), folder.parent / "node_modules" / program, *arguments],
         cwd=folder,

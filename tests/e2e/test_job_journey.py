@@ -1,4 +1,4 @@
-"""From a résumé to a follow-up, in a browser, on the running stack with its scripted model and job boards."""
+"""The way from a résumé to a follow-up, in a browser, on the running stack with its scripted model and job boards."""
 
 import io
 import re
@@ -20,7 +20,7 @@ from tests.servers import until
 pytestmark = pytest.mark.thorough
 
 WORKFLOW_MILLISECONDS = 30_000
-"""For what a state machine does behind the page."""
+"""Time limit of a state machine behind the page."""
 
 
 UNDER_HEADINGS = """page => Object.fromEntries([...page.querySelectorAll("h5")].map((heading) => {

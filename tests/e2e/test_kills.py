@@ -1,4 +1,4 @@
-"""What is left of a turn when a process of its dies in the middle of it."""
+"""The state of a turn after one of its processes died."""
 
 import signal
 import subprocess
@@ -68,7 +68,7 @@ def begin(events: Iterator[Event]) -> str:
 
 
 def until_silent(events: Iterator[Event]) -> list[Event]:
-    """What comes until the stream ends; a stream that is only kept alive fails."""
+    """Return the events until the stream ends. Fails if the stream is only kept alive."""
     rest = []
     for event in events:
         assert event.name != "comment", f"nothing but keep-alives after {rest}"

@@ -29,7 +29,7 @@ class Newcomer:
     title: str
     place: str
     story: tuple[str, ...]
-    """What they say in an interview."""
+    """Their answers in an interview."""
     told: str
     """Words of the story that belong into its draft."""
     stop: str

@@ -49,7 +49,7 @@ def strange_figures(text: str, *more: str) -> list[str]:
 
 
 def unfit(page: Page) -> list[str]:
-    """What nobody should read, of all that can be seen."""
+    """Return the visible texts that no user should read."""
     return UNFIT.findall(page.evaluate(VISIBLE))
 
 

@@ -1,4 +1,4 @@
-"""What was recorded of the demo is what the real stack still does: Maya's two weeks, and the tour."""
+"""The recordings of the demo (Maya's two weeks, the tour) match what the real stack does today."""
 
 import json
 from collections.abc import Callable

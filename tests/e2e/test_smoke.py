@@ -31,7 +31,7 @@ from tests.servers import SECRET
 pytestmark = pytest.mark.thorough
 
 WALK_SECONDS = 300
-"""On a machine that has other things to do; alone it is ten."""
+"""Time limit on a busy machine; ten seconds suffice on an idle one."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What `make run` starts, over HTTP: one origin, the demo question, every event as it happens, and a clean end."""
+"""`make run` over HTTP: one origin, the demo question, every event as it happens, and a clean end."""
 
 import fcntl
 import os

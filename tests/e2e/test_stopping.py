@@ -14,7 +14,7 @@ from tests.servers import free_port, mongo_server, until
 pytestmark = pytest.mark.thorough
 
 PARTS = 4
-"""That start at first, where a database is given."""
+"""Number of processes that start first, with a given database."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Made:
         return descendants(self.process.popen.pid)
 
     def signal(self, number: signal.Signals) -> None:
-        """As a terminal does: to all that was started in it."""
+        """Send a signal to the whole process group, as a terminal does."""
         os.killpg(self.process.popen.pid, number)
 
     def interrupt(self) -> None:

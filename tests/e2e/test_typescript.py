@@ -93,7 +93,7 @@ def consumer() -> Path:
 
 
 def snippets(document: Path) -> dict[str, str]:
-    """By the name of its file: the one in its first line, else one of its own."""
+    """Return the code blocks by file name, which stands in the first line of each."""
     blocks = re.findall(r"^```(tsx?)\n(.*?)^```", document.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     named = ((re.match(r"// ([\w-]+\.tsx?)\n", text), kind, text) for kind, text in blocks)
     return {

@@ -25,7 +25,7 @@ JUDGE, EXTRACTOR = "You are the second reader", "You note what is worth remember
 
 @dataclass(frozen=True)
 class Quality:
-    """How many it gets right between two errors; 0 for no error."""
+    """Number of right answers between two errors; 0 for no error."""
 
     lies_passed_one_in: int = 0
     notes_lost_one_in: int = 0

@@ -77,7 +77,7 @@ def cases() -> list[Case]:
 
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """What it prints on two people: tuned on, and kept aside."""
+    """Return the output for two people, one of each half."""
     folder, results = tmp_path / "claims", tmp_path / "results.json"
     folder.mkdir()
     (folder / "new.yaml").write_text(NURSE + DRIVER, encoding="utf-8")

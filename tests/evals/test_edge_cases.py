@@ -21,12 +21,12 @@ from tests.counts import everyday, sample
 EDGE = FOLDER / "edge_cases"
 NAME = "edge cases"
 HELD_BY_CODE = ["31", "32"]
-"""With a model that disobeys in every case."""
+"""Cases that pass with a model that disobeys in every case."""
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How fast the first text is: no test asserts it."""
+    """Raise the limit of the time to first text, which no test asserts."""
     monkeypatch.setattr("evals.played.MOST_FIRST_TEXT_MS", float("inf"))
 
 

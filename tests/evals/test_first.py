@@ -71,7 +71,7 @@ def ask(gateway: Gateway, said: str = "What is new?", **more: Any) -> httpx2.Res
 
 
 def billed(provider: BilledModel) -> float:
-    """What a provider with DeepSeek's prices would bill."""
+    """Return the bill of a provider with DeepSeek's prices."""
 
     def price(model: str, usage: Mapping[str, Any]) -> float:
         counted = RequestUsage(
@@ -85,7 +85,7 @@ def billed(provider: BilledModel) -> float:
 
 
 NOON = 1_795_694_400.0
-"""Outside of DeepSeek's peak hours."""
+"""A time outside of DeepSeek's peak hours."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is counted of the interviews of the first hour."""
+"""Counts of the interviews of the first hour."""
 
 from dataclasses import replace
 from typing import Any

@@ -65,7 +65,7 @@ def test_lost_and_found_memories_are_counted_by_language_and_cosine(
 @pytest.mark.thorough
 @pytest.mark.parametrize("by_tool", [False, True])
 def test_the_labelled_notes_lose_no_right_one_and_keep_no_wrong_one(by_tool: bool) -> None:
-    """With an ideal judge: what code costs."""
+    """The cost of code alone, with an ideal judge."""
 
     async def fates() -> list[tuple[memories.Candidate, str]]:
         found = memories.conversations(memories.FOLDER)

@@ -1,4 +1,4 @@
-"""What went wrong becomes a case, and a memory gets a verdict: after a person's answer to each, and without names."""
+"""`qwestly-agent review` turns failures into cases and asks for verdicts on memories, without names."""
 
 import argparse
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ SAID = "I am Ada Lovelace of Kestrel Aviation, ada@kestrel.example, +44 20 7946 
 
 
 class Answers:
-    """What a person types; then their input ends."""
+    """A person's typed answers, followed by the end of input."""
 
     def __init__(self, *given: str) -> None:
         self.given = list(given)

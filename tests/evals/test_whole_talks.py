@@ -33,7 +33,7 @@ def changed(case: str, change: Callable[[Step], Step]) -> Answers:
 
 
 def saying(text: str, since: int = 1) -> Callable[[Step], Step]:
-    """In place of what was said to the person, since that turn."""
+    """Replace the texts shown to the person since a turn."""
     turn = count(1)
     return lambda step: {"streams": True, "text": text} if step.get("streams") and next(turn) >= since else step
 

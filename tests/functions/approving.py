@@ -63,7 +63,7 @@ TEMPLATE = template_without_machines()
 
 @contextmanager
 def local_aws() -> Iterator[AwsServer]:
-    """With the keys and functions of template.yaml, and found by whoever asks for AWS."""
+    """The laptop's AWS with the keys and functions of template.yaml."""
     with AwsServer(TEMPLATE, {"MAIL_FROM": SENDER}, hurried=True) as aws, pytest.MonkeyPatch.context() as patch:
         for name, value in aws.variables.items():
             patch.setenv(name, value)
@@ -78,7 +78,7 @@ class Wire:
         self._lock = threading.Lock()
         self.calls: Counter[str] = Counter()
         self.mails: list[dict[str, Any]] = []
-        """What SES was given."""
+        """Record the mails sent by SES."""
         self.failing: dict[str, Exception] = {}
         self.waiting: set[str] = set()
         """Task tokens by which somebody waits, beside those of the laptop's executions."""
@@ -139,7 +139,7 @@ class World:
         return token
 
     def draft(self) -> Draft:
-        """With a checked card."""
+        """Return a draft with a checked card."""
         now = self.clock()
         made = {"id": "draft_1", "user_id": USER, "run_id": "run_1", "conversation_id": None, "style": "standard"}
         parts = {"card": {"checked": CHECKED.model_dump(mode="json")}, "evidence": [EVIDENCE.model_dump(mode="json")]}
@@ -170,7 +170,7 @@ class World:
         return self._ask("extract_memories", {**ids, "run_id": "run_1", "task_token": "first", **given})
 
     def statuses(self) -> dict[str, str]:
-        """Of memories, by what they say; of those that say nothing any more by their ids."""
+        """Return the statuses of memories by content, or by id where the content is gone."""
         return {each.get("content", each["_id"]): each["status"] for each in self.database["user_memories"].find()}
 
     def dump(self) -> dict[str, list[dict[str, Any]]]:
@@ -201,7 +201,7 @@ class World:
         return self.ask_page(method, f"/approve/{token}", **more)
 
     def decide(self, token: str, decision: str = "approve", reason: str = "", **more: Any) -> "Shown":
-        """As the form of the page as it is now would be sent."""
+        """Send the form of the page as it is now."""
         fields = {"reason": reason, "decision": decision, **more}
         if "args_digest" not in fields:
             fields["args_digest"] = self.sha256_hex(token)
@@ -214,7 +214,7 @@ class World:
         return self.ask_page("POST", f"/approve/{token}", urlencode(fields).encode(), **more)
 
     def decide_by_lambda(self, token: str, decision: str, digest: str) -> "Shown":
-        """As its service invokes the function: so many at once as there may be containers."""
+        """Decide through the Lambda service, with as many containers as reserved."""
         body = urlencode({"decision": decision, "args_digest": digest, "reason": ""}).encode()
         name = TEMPLATE.name("ApprovePagesFunction")
         answer = self.aws.invoke(name, event_of("POST", f"/approve/{token}", body))
@@ -227,7 +227,7 @@ class World:
 
 @dataclass
 class Shown:
-    """What a function URL makes of the pages' answer."""
+    """The pages' answer as a function URL returns it."""
 
     status: int
     headers: dict[str, str]
@@ -246,7 +246,7 @@ def event_of(
     kind: str = "application/x-www-form-urlencoded",
     source: str = "203.0.113.7",
 ) -> dict[str, Any]:
-    """As Lambda hands over a request to a function URL, payload format 2.0."""
+    """Return the event of a function URL, payload format 2.0."""
     return {
         "version": "2.0",
         "rawPath": path,

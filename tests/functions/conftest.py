@@ -1,4 +1,4 @@
-"""For the handlers of approvals: AWS on the laptop, and services of its own for each test."""
+"""Fixtures of approvals: the laptop's AWS, and services of its own for each test."""
 
 from collections.abc import Iterator
 

@@ -51,7 +51,7 @@ class Person:
     moment: float = 0.0
     kept: dict[str, list[Document]] = field(default_factory=dict[str, list[Document]])
     mailed: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
-    """By the approval and the kind of mail, or the briefing."""
+    """Counts by approval and kind of mail, or by briefing."""
     erased_at: list[float] = field(default_factory=list[float])
     forgotten: set[str] = field(default_factory=set[str])
     """Texts."""
@@ -80,7 +80,7 @@ class Person:
         self._note_mails()
 
     def proposes(self, field: str = "headline") -> str:
-        """In a turn; returns the new value."""
+        """Propose in a turn; returns the new value."""
         value = self.new_value()
         made: list[ToolCall] = [{"name": "update_profile_field", "arguments": {"field": field, "value": value}}]
         self.model.script_chat(Reply(tool_calls=made), Reply(text="Shall I?"))
@@ -123,7 +123,7 @@ class Person:
         self.client.request("POST", f"/api/activity/{approval_id}:done/undo")
 
     def remembers(self) -> str | None:
-        """In a turn; returns the id, unless they are asked first, because it is like something forgotten."""
+        """Remember in a turn; returns the id, or None if an approval is asked first because of a forgotten memory."""
         text = f"Has worked in ward {self.new_value()}"
         said = text.replace("Has", "I have")
         made: list[ToolCall] = [{"name": "remember", "arguments": {"type": "fact", "text": text, "quote": said}}]
@@ -160,7 +160,7 @@ class Person:
     # --- the database goes back ---------------------------------------------------------------------------------------
 
     def keeps_a_backup(self) -> None:
-        """Of our collections: what the candidate app keeps stays as it is."""
+        """Back up our collections. Those of the candidate app stay as they are."""
         self.moment = self.world.clock()
         self.kept = {name: list(self.world.database[name].find()) for name in collections()}
 
@@ -183,11 +183,11 @@ class Person:
     # --- what became of it --------------------------------------------------------------------------------------------
 
     def effects(self) -> Counter[str]:
-        """What the candidate app has done of proposals, by what was sent."""
+        """Return the effects in the candidate app, by fingerprint."""
         return Counter(each["fingerprint"] for each in self._operations() if each["key"] not in self._undos())
 
     def undone(self) -> Counter[str]:
-        """How often each approval's effect was undone."""
+        """Return the number of undos of each approval's effect."""
         undos = self._undos()
         return Counter(undos[each["key"]] for each in self._operations() if each["key"] in undos)
 
@@ -201,7 +201,7 @@ class Person:
         return {undo_id_of(key, number): key for key in keys for number in range(1, MOST_UNDOS + 1)}
 
     def _note_mails(self) -> None:
-        """By the token that ends such mails, whose hash the record has."""
+        """Count the sent mails by the token of their unsubscribe link."""
         for given in self.world.wire.mails:
             token = re.search(rb"List-Unsubscribe: <[^>]*/([^/>]+)>", given["Content"]["Raw"]["Data"])
             assert token
@@ -266,7 +266,7 @@ class History:
         self._nothing_erased_is_back()
 
     def _possible(self) -> list[Callable[[], None]]:
-        """What the person can do now."""
+        """Return the acts that are possible now."""
         person, one = self.person, self.chance.choice
         possible: list[Callable[[], object]] = [
             lambda: person.proposes("headline"),

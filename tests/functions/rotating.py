@@ -46,7 +46,7 @@ class Stage:
     database: LockedDatabase
     chat: ChatServer = field(init=False)
     signs_with: str = SECRET
-    """What the candidate app signs its users in with."""
+    """The secret with which the candidate app signs its users in."""
 
     def put(self, name: str, value: str) -> None:
         aws_moto.put_parameter(f"/rotation/{name}", value)
@@ -132,7 +132,7 @@ class People:
     stage: Stage
     failed: list[object] = field(default_factory=list)
     people: list[int] = field(default_factory=lambda: [0] * TALKERS)
-    """By thread: how many came."""
+    """The number of people of each thread."""
     steps: list[int] = field(default_factory=lambda: [0] * TALKERS)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -149,7 +149,7 @@ class People:
             self.people[number] += 1
 
     def wait(self) -> None:
-        """Until in each thread each step was begun and ended from now on."""
+        """Wait until each thread has begun and ended each step once more."""
         needed = [now + 1 + STEPS for now in self.steps]
         until(lambda: self.failed or all(now >= then for now, then in zip(self.steps, needed, strict=True)), 60)
         assert not self.failed, self.failed[0]

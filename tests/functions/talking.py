@@ -24,7 +24,7 @@ from qwestly_agent.stores.messages import Message, NewTurn, user_message
 from tests.servers import USER, FakeClock, settings_for
 
 Said = str | tuple[str, str]
-"""What the user wrote; with what the agent had said before it, where that matters."""
+"""The user's message, or the agent's message before it and the user's."""
 
 
 @dataclass
@@ -117,7 +117,7 @@ async def add_memory(services: Services, user_id: str, now: float, content: str 
 
 
 def found(*notes: dict[str, Any]) -> ToolCall:
-    """What a model finds, as it calls its output."""
+    """Return a model's output with these notes."""
     return {"name": "final_result", "arguments": {"memories": list(notes)}}
 
 
@@ -130,7 +130,7 @@ def finds(*notes: dict[str, Any]) -> Reply:
 
 
 def relates(*given: Sequence[str]) -> Reply:
-    """How pairs relate: the pair, the relation, and the words of the known and of the new note that it rests on."""
+    """Return relations of pairs, with the words of both notes that each rests on."""
     each = [dict(zip(("id", "relation", "quote", "new_quote"), words, strict=False)) for words in given]
     return Reply(
         tool_calls=[{"name": "final_result", "arguments": {"verdicts": each}}], to="You compare notes about one person"
@@ -138,7 +138,7 @@ def relates(*given: Sequence[str]) -> Reply:
 
 
 def judges(*supported: bool) -> Reply:
-    """What a judge says of statements, in their order: a yes needs words of the quote, which the scripted one finds."""
+    """Return a judge's verdicts in order; a yes quotes words that the scripted judge finds."""
     verdicts = [{"id": n, "why": "No."} for n, yes in enumerate(supported) if not yes]
     return Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}], to=JUDGE)
 
@@ -147,7 +147,7 @@ WISH_JUDGE = "An assistant wants to change one thing"
 
 
 def wishes(quote: str, **more: Any) -> Reply:
-    """What the judge of a wish quotes of the message; nothing if nobody asks for the change."""
+    """Return the quote of a judge of wishes; empty if the message asks for no change."""
     return Reply(tool_calls=[{"name": "final_result", "arguments": {"quote": quote}}], to=WISH_JUDGE, **more)
 
 

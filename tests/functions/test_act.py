@@ -38,7 +38,7 @@ def headline(world: World) -> str:
 
 @pytest.fixture
 def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer) -> Iterator[ChatServer]:
-    """With the rights of the deployed chat as far as acting goes: what it asks for is done by the local Lambda."""
+    """A chat with the rights of the deployed one: effects are left to the local Lambda function `act`."""
     settings = settings_for(
         mongodb_uri, model.base_url, database_name, candidate_api_url=world.candidate_app.url, act_function=ACT
     )

@@ -134,7 +134,7 @@ async def deletes_a_conversation(services: Services, journey: Journey) -> None:
 
 
 async def is_read(services: Services, journey: Journey) -> None:
-    """What a conversation leaves in the end."""
+    """Assert the state that a conversation leaves."""
     name = journey.name("batch")
     batch = Batch.model_validate(
         {
@@ -273,7 +273,7 @@ NEEDS: Mapping[Step, str] = {
 
 
 def takes(world: World, step: Step, journey: Journey, death: Death, skew: float = 0.0) -> None:
-    """As far as nobody dies."""
+    """Play a step, until a process dies."""
 
     async def work(services: Services) -> None:
         services = replace(mortal(services, death), clock=lambda: world.clock() + skew)

@@ -91,7 +91,7 @@ class Day:
         return set().union(*(self.minute(also) for _ in range(minutes)))
 
     def put(self, name: str, value: float, namespace: str, of: str) -> Callable[[], None]:
-        """What AWS writes each minute."""
+        """Write a metric each minute, as AWS does."""
         return lambda: self.cloudwatch.put(self.now + MINUTE, name, value, namespace, of)
 
 
@@ -109,7 +109,7 @@ def test_an_ordinary_day_rings_nothing(day: Day) -> None:
 
 @pytest.mark.parametrize("turns", [5, 50, 500, 5_000])
 def test_two_percent_of_failed_turns_ring_less_than_once_a_year_at_any_traffic(turns: int) -> None:
-    """By the tail of the binomial distribution, at each of a day's ten-minute windows."""
+    """Computed by the tail of the binomial distribution, for each ten-minute window of a day."""
     expression = next(
         each["Expression"]
         for each in resources("AWS::CloudWatch::Alarm")["TurnsFail"]["Metrics"]
@@ -212,7 +212,7 @@ def test_a_url_that_answers_5xx_rings(day: Day, slots: Slots, client: Client) ->
 
 
 class Schedule(NamedTuple):
-    """What a clock asks of a function, or of the machine whose first state it is."""
+    """The call of a schedule: a function, or the machine whose first state it is."""
 
     function: str
     event: bytes

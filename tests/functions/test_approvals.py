@@ -1,4 +1,4 @@
-"""What changes something waits for its user: in the chat, in the queue, and whatever a client makes of it."""
+"""Changes wait for their user's approval, in the chat and in the queue, whatever a client sends."""
 
 import json
 import random
@@ -52,7 +52,7 @@ def decide(client: Client, approval: dict[str, Any], decision: str, **more: Any)
 
 
 def user_prompts(model: ModelServer) -> list[str]:
-    """What stands in the last prompt as the user's, notes included."""
+    """Return the user's texts in the last prompt, notes included."""
     return [each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "user"]
 
 
@@ -396,7 +396,7 @@ def test_a_decision_counts_in_its_own_conversation_only(chat: ChatServer, person
 
 
 def statuses_of(person: Client, approval: dict[str, Any], cursor: str) -> list[str]:
-    """Of one approval: in the queue, in its conversation, and in the updates since then."""
+    """Return an approval's status in the queue, in its conversation and in the updates."""
     [queued] = person.get("/api/approvals")["items"]
     conversation = person.get(f"/api/conversations/{approval['conversation_id']}")
     [shown] = [each for message in conversation["messages"] for each in message["approvals"]]

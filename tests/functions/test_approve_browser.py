@@ -22,7 +22,7 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Of a server of the pages."""
+    """The address of a server of the pages."""
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(pages.app, port=port, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)

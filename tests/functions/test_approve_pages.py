@@ -1,4 +1,4 @@
-"""What is behind a link in a mail, as the pages function answers it."""
+"""The pages behind a mail's link, answered by the pages function."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ SEALED_BY = "a-task-token-of-the-tests"
 
 @pytest.fixture
 def token(world: World) -> str:
-    """Of a link to a question about the user's headline."""
+    """A link token of a question about the user's headline."""
     world.ask()
     return world.link()
 
@@ -393,7 +393,7 @@ def ask_with_task_token(world: World) -> None:
 
 @pytest.mark.thorough
 def test_twenty_concurrent_answers_count_once_and_get_one_outcome(world: World) -> None:
-    """As many at once as prod reserves for the pages."""
+    """Twenty is the concurrency that prod reserves for the pages."""
     ask_with_task_token(world)
     token = world.link()
     digest = world.sha256_hex(token)

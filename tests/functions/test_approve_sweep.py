@@ -110,7 +110,7 @@ def test_there_is_one_reminder_at_half_of_the_time_with_a_link_of_its_own(world:
 
 
 def unsubscribe_path(world: World) -> str:
-    """Where the newest mail's kind ends."""
+    """Return the unsubscribe path of the newest mail."""
     mail = world.aws.outbox[-1]
     [link] = re.findall(r"\S+/unsubscribe/\S+", mail.text)
     assert link in mail.html

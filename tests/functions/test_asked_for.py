@@ -28,7 +28,7 @@ def person(chat: ChatServer, client: Client) -> Client:
 
 
 def judged(model: ModelServer) -> int:
-    """How often a judge of wishes was asked."""
+    """Return the number of requests to the judge of wishes."""
     return sum(WISH_JUDGE in each.body.decode() for each in model.requests)
 
 

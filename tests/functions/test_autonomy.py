@@ -59,7 +59,7 @@ def able(chat: ChatServer, client: Client) -> Iterator[Client]:
 
 
 def outcome_of(user: Client, model: ModelServer, app: CandidateAppServer, effect: Effect) -> Happens:
-    """When the model calls the tool of this effect: as its user sees it, and the candidate app, and the model."""
+    """Let the model call the tool of this effect; returns what user, candidate app and model see."""
     model.forget_requests()
     model.script(Reply(tool_calls=[{"name": f"do_{effect}", "arguments": {}}]), Reply(text="So."))
     app.api.requests.clear()
@@ -85,7 +85,7 @@ NEW = {"level": "L1", "ceiling": "L3", "kinds": []}
 
 
 def of_level(level: str) -> dict[str, Any]:
-    """What is told of a level that was chosen: nothing can be earned."""
+    """Return the view of a chosen level, with nothing earned."""
     return {"level": level, "ceiling": level, "kinds": []}
 
 

@@ -125,7 +125,7 @@ ZONES = {
     "Africa/Cairo": "2026-04-24",
     "America/Nuuk": "2026-03-28",
 }
-"""And the days on which their clocks change. Each has ten users whose briefings are on: fifty in all."""
+"""Time zones, with the days on which their clocks change; ten users each."""
 
 
 @pytest.mark.nightly

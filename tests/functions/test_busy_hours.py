@@ -23,7 +23,7 @@ TITLES, TOWNS = ("Head of Product", "Product Lead", "Chief of Staff"), ("Porto",
 
 
 def proposal(chance: random.Random) -> tuple[str, dict[str, Any]]:
-    """What a model proposes, again and again."""
+    """Return a random proposal of a model."""
     title, town = chance.choice(TITLES), chance.choice(TOWNS)
     several = [{"field": "headline", "value": title}, {"field": "location", "value": town}]
     return chance.choice(
@@ -43,7 +43,7 @@ def waiting(person: Client) -> list[dict[str, Any]]:
 
 
 def subjects(approval: dict[str, Any]) -> list[tuple[str, str]]:
-    """What it asks about: each value, or its kind where it has none."""
+    """Return each changed value, or the kind where there is none."""
     kind = approval["kind"]
     if kind == "memory":
         return [(kind, each["after"] or each["before"]) for each in approval["preview"]["changes"]]

@@ -1,4 +1,4 @@
-"""What comes in wrong gets one clear error in the one shape, and nothing is lost or changed."""
+"""Invalid requests get one clear error in the one shape, and change nothing."""
 
 import io
 import json

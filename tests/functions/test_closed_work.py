@@ -1,4 +1,4 @@
-"""What waits for a decision is closed with it, also if the process that wrote the decision died right after."""
+"""Work that waits for a decision is closed with it, even if the deciding process dies right after."""
 
 from collections.abc import Callable
 from typing import Any

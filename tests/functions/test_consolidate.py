@@ -46,7 +46,7 @@ from tests.servers import FakeClock, settings_for
 pytestmark = pytest.mark.anyio
 
 SAME = tuple(f"Knows {one}, {other} and {third}" for one, other, third in permutations(("Python", "Go", "Rust")))
-"""So many say one thing, each with a hash of its own."""
+"""Memories that mean the same, each with its own hash."""
 SPEAKS = ("Speaks Spanish and English", "Speaks English and Spanish")
 PORTO, LISBON, PORTO_AGAIN = "Lives in Porto", "Lives in Lisbon", "Lives in Porto again"
 EVALS = Path(__file__).parents[2] / "evals" / "memories"
@@ -60,7 +60,7 @@ OTHERS = (
 UNLIKE = tuple(letter * 9 for letter in "abcdefghijklmnopqrst")
 """Twenty that are near nothing: with so many a night may replace two."""
 NIGHTLY = ("consolidated",)
-"""What undo leaves: these were compared."""
+"""Fields that remain after an undo: the memories were compared."""
 
 
 @dataclass
@@ -165,11 +165,11 @@ class Someone:
         return {name for name, each in (await self.all()).items() if each["status"] == "active"}
 
     async def merged(self) -> dict[str, str]:
-        """What is merged, into what."""
+        """Return merged memories, with the ones that they were merged into."""
         return await self.replaced("merged")
 
     async def superseded(self) -> dict[str, str]:
-        """What is superseded, by what."""
+        """Return superseded memories, with their successors."""
         return await self.replaced("superseded")
 
     async def replaced(self, status: str) -> dict[str, str]:

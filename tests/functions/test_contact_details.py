@@ -67,7 +67,7 @@ def has_resume(database: Stored, client: Client, text: str = f"{LETTERHEAD}\n\n{
 
 
 def results(model: ModelServer) -> list[dict[str, Any]]:
-    """Of the tools, as the model was given them last."""
+    """Return the results of tools in the last prompt."""
     said = [each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "tool"]
     said = [each for each in said if "{" in each]
     return [json.loads(each[each.index("{") : each.rindex("}") + 1]) for each in said]
@@ -141,7 +141,7 @@ def test_one_that_is_spread_over_several_texts_is_found(client: Client, model: M
 def test_contact_details_typed_by_the_person_stay_in_their_text(
     client: Client, model: ModelServer, database: Stored
 ) -> None:
-    """Whoever wants to be written to may say how: no model has written it."""
+    """The person may give their own contact details, as no model wrote them."""
     has_resume(database, client)
     model.script(suggests("Led a team at Kestrel Labs."))
     client.say("Write me a summary")
@@ -263,7 +263,7 @@ def test_no_hostile_writer_brings_one_into_a_proposed_or_published_text(
 
 
 def is_told(text: str, details: tuple[str, ...]) -> bool:
-    """By a reading of its own: letters and digits alone, as they look."""
+    """Compare letters and digits only, as they look."""
     looks = str.maketrans("аео٠١٢٣٤٥٦٧٨٩", "aeo0123456789")
 
     def plain(words: str) -> str:

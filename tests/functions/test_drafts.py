@@ -89,7 +89,7 @@ def calls(tool: str, draft_id: str, call_id: str = "call_1") -> Reply:
 
 
 def told(model: ModelServer) -> str:
-    """What the model was told of its last call."""
+    """Return the result of the last tool call, as the model received it."""
     return [each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "tool"][-1]
 
 

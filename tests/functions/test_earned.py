@@ -33,7 +33,7 @@ INVITED = "Kestrel Clinic invited me to an interview"
 
 @pytest.fixture
 def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer) -> Iterator[ChatServer]:
-    """With a job board, without which no tool changes applications."""
+    """A chat with a job board, which the tools of applications need."""
     given = {"candidate_api_url": world.candidate_app.url, "act_function": ACT, "jsearch_api_key": "k" * 32}
     with ChatServer(settings_for(mongodb_uri, model.base_url, database_name, **given), world.clock) as server:
         workflows = replace(server.services.workflows, aws=world.wire.client)
@@ -43,7 +43,7 @@ def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer)
 
 @pytest.fixture
 def world(world: World) -> World:
-    """With an application in their list."""
+    """A person with an application in their list."""
     at = world.clock()
     listed = Application(
         id=APPLICATION,

@@ -44,7 +44,7 @@ def client(server: ChatServer, model: ModelServer) -> Iterator[Client]:
 
 @pytest.fixture
 def begun(aws: AwsServer, client: Client) -> Callable[[], list[Any]]:
-    """What the executions of this user were given."""
+    """Return the inputs of this user's executions."""
 
     def given() -> list[Any]:
         functions = aws.client("stepfunctions")

@@ -1,4 +1,4 @@
-"""What is erased and forgotten is written outside of the database before it is gone."""
+"""Erasures and forgettings are logged outside of the database before they happen."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -106,7 +106,7 @@ class Stage:
     database: Database[dict[str, Any]]
 
     def person(self) -> str:
-        """Somebody whom the candidate app knows, with one card."""
+        """Create a user of the candidate app with one card."""
         user_id = f"auth0|{uuid.uuid4().hex}"
         self.database[CANDIDATES].insert_one({"_id": user_id, "user_id": user_id, "headline": BEFORE})
         self.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_1", "headline": BEFORE})
@@ -118,7 +118,7 @@ class Stage:
         return found
 
     def change_elsewhere(self, user_id: str, **fields: Any) -> None:
-        """As somebody does who is not us."""
+        """Change fields in the candidate app, as others do."""
         self.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": fields, "$inc": {"version": 1}})
 
     @property
@@ -168,7 +168,7 @@ def user_id(stage: Stage) -> str:
 
 
 def applying() -> Proposal:
-    """For a job each, so that none replaces another."""
+    """Return a proposal for a job of its own, so that none replaces another."""
     job_id = f"job_{uuid.uuid4().hex}"
     documents = [{"kind": "resume", "document_id": "resume_1", "text": "# Zürich"}]
     return Proposal(APPLY, {"job_id": job_id, "title": "Nurse", "source": "adzuna", "documents": documents})
@@ -180,7 +180,7 @@ async def asked(services: Services, user_id: str, proposal: Proposal = CHANGE, a
 
 
 async def decided(services: Services, approval: Approval) -> Approval:
-    """With a yes, and nothing done yet: what follows a yes did not come about."""
+    """Store a yes without executing it."""
     yes = Decision(decision="approve", args_digest=approval.args_digest)
     after, counted = await decide.decide(services, approval.user_id, approval.id, yes, by="queue", where="")
     assert counted
@@ -188,7 +188,7 @@ async def decided(services: Services, approval: Approval) -> Approval:
 
 
 async def approved(services: Services, approval: Approval) -> Approval:
-    """As after a click on yes."""
+    """Approve as the button does."""
     yes = Decision(decision="approve", args_digest=approval.args_digest)
     return await decide_and_follow_up(services, approval.user_id, approval.id, yes, by="queue", where="")
 
@@ -198,7 +198,7 @@ async def carried_out(services: Services, approval: Approval) -> Approval:
 
 
 async def found_out(stage: Stage, services: Services, approval: Approval) -> Approval:
-    """What becomes of it later: whatever was left behind is due, and looked after until nothing is."""
+    """Run the sweeps until nothing is due, and return the record."""
     while True:
         approval = await services.approvals.get(approval.user_id, approval.id)
         stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
@@ -534,7 +534,7 @@ async def killed_at_each_step(
 
 
 def proposer(services: Services, user_id: str, run_id: str, conversation_id: str) -> Proposer:
-    """With a message that asks for nothing."""
+    """Return a proposer of a message that asks for no change."""
     signed_in = token(user_id, clock=services.clock)
     return Proposer(cast(Any, services), user_id, run_id, conversation_id, message="", token=signed_in)
 
@@ -680,7 +680,7 @@ BECOMES: dict[Fault, tuple[Status, Status, int]] = {
     "version_busy": ("approved", "done", 1),
     "version_forbidden": ("approved", "done", 1),
 }
-"""How a record stands at once, how it ends, and how many requests that took."""
+"""A record's first and last status after a fault, and the number of requests."""
 
 
 @pytest.mark.thorough
@@ -1105,7 +1105,7 @@ def test_one_item_is_not_shown_as_two(one: list[str]) -> None:
 
 
 async def of_a_pipeline(stage: Stage, services: Services, user_id: str) -> Approval:
-    """Whose execution is gone."""
+    """Return an approval of a pipeline whose execution is gone."""
     draft_id, now = f"draft_{uuid.uuid4().hex}", stage.clock()
     await services.drafts.add(
         Draft(

@@ -50,7 +50,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 
 
 async def anybody(talk: Talk) -> ExtractionState:
-    """Somebody else each time, of whom something is known, and who said more since."""
+    """Create a new user with memories and further messages."""
     talk.user_id, talk.clock.now = f"auth0|{uuid.uuid4().hex}", START
     await talk.says(*BEFORE, conversation_id="c0")
     await talk.falls_silent()
@@ -83,7 +83,7 @@ async def conversation(talk: Talk) -> dict[str, Any]:
 
 
 async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
-    """As the request handler does; `verb` is how they answered."""
+    """Ask as the request handler does; `verb` is the decision."""
     approval_id = approval_id_of_batch(step.batch_id or "")
     proposed = await talk.services.memories.get_many(talk.user_id, step.memory_ids)
     proposal = remember_proposal(proposed, step.memory_ids, step.conversation_id)

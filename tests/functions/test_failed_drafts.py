@@ -1,4 +1,4 @@
-"""What was drafted beside a conversation and failed: its user is told, wherever they look, and in a turn once."""
+"""A failed draft is reported to its user everywhere, and once in a turn."""
 
 import asyncio
 import uuid

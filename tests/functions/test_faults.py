@@ -38,7 +38,7 @@ LOOKS_UP = Reply(tool_calls=[CALL])
 HALF = ["Half of ", "it."]
 CALL_IN_WORDS = 'DSML｜function_calls>\n<｜DSML｜invoke name="get_user_profile">\n</｜DSML｜invoke>'
 MORE = "…"
-"""How often it comes is the clock's matter."""
+"""Stands for any number of repetitions, which depends on the clock."""
 SOON = "in a moment"
 DEADLINE = DeadlineExceeded.sentence
 SHORT = 1.0
@@ -48,14 +48,14 @@ SHORT = 1.0
 @dataclass(frozen=True)
 class Case:
     replies: tuple[Reply, ...]
-    """To the requests of the turn, in their order."""
+    """Replies to the requests of the turn, in order."""
     sentence: str | None
-    """What the user is told; None where the turn is answered all the same."""
+    """The error shown to the user; None if the turn is answered."""
     said: str = ""
-    """Of the answer, shown and kept."""
+    """The answer, as shown and stored."""
     requests: int = 1
     seconds: float = 4.0
-    """From the beginning of the turn to its deadline."""
+    """Seconds from the turn's start to its deadline."""
     steps: int = 0
 
     @property
@@ -80,7 +80,7 @@ def breaks_off(fault: Fault, sentence: str = model_calls.BROKE_OFF, **more: Any)
 
 
 def deltas_of(*calls: tuple[int, str, str, str]) -> list[dict[str, Any]]:
-    """Of tool calls: each of (index, id, name, arguments)."""
+    """Return deltas of tool calls from (index, id, name, arguments)."""
     return [
         {"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}]}
         for index, call_id, name, arguments in calls
@@ -210,7 +210,7 @@ ENDINGS = (
     "calls in words, twice",
     "503 in the second step, after a word",
 )
-"""What comes of a fault is decided before it is put into a protocol: of those that come to the same one is enough."""
+"""Faults with the same outcome, one of each: they are decided before they are encoded in a protocol."""
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def faulty(mongodb_uri: str, _model_server: ModelServer) -> Iterator[ChatServer]
 
 @pytest.fixture(scope="module")
 def impatient(mongodb_uri: str, _model_server: ModelServer) -> Iterator[ChatServer]:
-    """For whom a second is a hundredth of one."""
+    """A chat whose time limits are a hundredth of the real ones."""
     settings: dict[str, Any] = {**models.TIER_SETTINGS["fast"]}
     settings["first_event_timeout"] /= 100
     with pytest.MonkeyPatch.context() as patch:
@@ -408,7 +408,7 @@ def a_user_of(server: ChatServer) -> Iterator[InAHurry]:
 def happens(
     user: InAHurry, model: ModelServer, case: Case, protocol: Protocol, *, next_is_answered: bool = True
 ) -> None:
-    """What is held is never let go: a turn that waited for it would outlast the patience of its client."""
+    """Held replies are never released: a turn that waited for one would exceed the client's timeout."""
     model.script(*case.replies)
     user.seconds = case.seconds
     conversation_id, events = say(user, protocol, "Who am I?")
@@ -503,7 +503,7 @@ def valid_plain(events: Sequence[Event]) -> None:
 
 
 def valid_ai_sdk(events: Sequence[Event]) -> None:
-    """By the rules of the AI SDK's own reader: it drops a stream that breaks one."""
+    """Check the events by the AI SDK's own reader, which drops a stream that breaks its rules."""
     names = [event.name for event in events]
     assert names[0] == "start"
     assert names.count("start") == 1

@@ -225,7 +225,7 @@ async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
 async def test_an_approved_forgetting_forgets_exactly_the_shown_memories(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where something else joins its lineage between the last look and the deed."""
+    """A memory may join the lineage between the last look and the forgetting."""
     memory_id = await put(talk, KNOWN)
     await card_of(talk, memory_id)
     late: list[str] = []
@@ -276,7 +276,7 @@ def test_no_link_decides_it(world: World) -> None:
         world.run(lambda services: decide(services, USER, "ap_1", decision, by="link", where=""))
 
     async def leaks(services: Services) -> str:
-        """As if somebody had made a link of it."""
+        """Create a mail link, which the product never does for a forgetting."""
         token = new_link_token(services, card.id)
         await services.approvals.change(card, lambda each: each.model_copy(update={"links": (hash_of(token),)}))
         return token

@@ -73,7 +73,7 @@ def in_a_turn(talk: Talk, text: str, conversation_id: str = "c9") -> MemoryServi
 
 
 async def put(talk: Talk, content: str, quote: str = "", **more: Any) -> str:
-    """As it was found in a conversation."""
+    """Store a memory as extraction does."""
     talk.clock.advance(1)
     [vector] = await talk.services.embeddings.embed([content])
     memory = Memory(id=f"mem{talk.clock():.0f}", type="fact", content=content, quote=quote or content, **more)
@@ -86,7 +86,7 @@ async def forgets(talk: Talk, *memory_ids: str) -> Forgotten:
 
 
 async def was_said(talk: Talk, text: str = SAID, content: str = KNOWN, **more: Any) -> str:
-    """In the newest message, and remembered."""
+    """Add a message, and a memory of it."""
     await talk.says(text, **more)
     return await put(
         talk, content, text.rstrip("."), source=MemorySource(conversation_id="c1", message_ids=(f"msg{talk.turns}",))
@@ -103,7 +103,7 @@ async def withheld(talk: Talk, **query: Any) -> list[str]:
 
 
 async def changes_message(talk: Talk, content: str, **fields: Any) -> None:
-    """What an answer had seen, or what its model was told."""
+    """Change the stored texts of an answer or of its model messages."""
     collection = talk.services.conversations.database["agent_messages"]
     changed = await collection.update_one({"user_id": talk.user_id, "content": content}, {"$set": fields})
     assert changed.matched_count == 1
@@ -546,7 +546,7 @@ async def test_a_publication_with_it_is_named_and_its_record_emptied(talk: Talk)
 async def test_an_approval_created_during_the_forgetting_is_never_carried_out(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever forgot it could not find the record yet."""
+    """The forgetting could not find the record yet."""
     monkeypatch.setattr(type(talk.services.candidate_app), "version_of", _no_version)
     memory_id = await was_said(talk)
     draft = await drafted(talk, memory_id)
@@ -616,7 +616,7 @@ def chatting(talk: Talk, mongodb_uri: str) -> Iterator[Client]:
 
 
 def last_prompt(talk: Talk) -> str:
-    """As the model server read it."""
+    """Return the last prompt that the model server received."""
     return json.dumps(talk.asked("/chat/completions")[-1].json, ensure_ascii=False)
 
 

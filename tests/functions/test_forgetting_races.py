@@ -1,4 +1,4 @@
-"""What was forgotten stays so, whatever runs at that moment; and of somebody who left nothing comes back."""
+"""Forgotten content stays forgotten and erased users stay erased, whatever runs at that moment."""
 
 import asyncio
 import json

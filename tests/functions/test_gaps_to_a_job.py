@@ -1,4 +1,4 @@
-"""What is between a person and a job that they chose: each gap says, in the posting's own words, what it answers."""
+"""Gaps between a person and a chosen job, each with the posting's own words."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

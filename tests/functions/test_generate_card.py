@@ -50,7 +50,7 @@ def environment(mongodb_uri: str, _model_server: ModelServer) -> Iterator[str]:
 
 @pytest.fixture
 def draft(environment: str, model: ModelServer) -> Draft:
-    """Of a user with one degree."""
+    """A draft of a user with one degree."""
     draft = Draft(
         id=f"draft_{uuid.uuid4().hex}",
         user_id=f"auth0|{uuid.uuid4().hex}",

@@ -31,7 +31,7 @@ __all__ = ["chat", "person"]
 
 
 class History:
-    """What happened to a person, put into the stores."""
+    """A person's history, written into the stores."""
 
     def __init__(self, world: World, user_id: str = USER) -> None:
         self.world, self.user_id = world, user_id

@@ -75,7 +75,7 @@ def arguments(chance: random.Random, tool: str, message: str, earlier: list[str]
 
 
 async def held(talk: Talk) -> dict[str, dict[str, Any]]:
-    """What holds, would once it is checked, or is asked about."""
+    """Return the memories that hold, wait for a check, or are asked about."""
     raw = await talk.raw()
     return {each["_id"]: each for each in raw if each["status"] in ("active", "unchecked", "proposed")}
 
@@ -116,7 +116,7 @@ async def test_no_call_stores_what_its_message_did_not_say(talk: Talk, mongodb_u
 
 
 def turn_of(talk: Talk, client: Client, message: str, made: list[ToolCall]) -> None:
-    """In a conversation of its own, so that what was pasted before counts in no other."""
+    """Post a message in a new conversation, where earlier pasted text does not count."""
     talk.clock.advance(1)
     talk.model.script_chat(Reply(tool_calls=made), Reply(text="So."))
     client.say(message)

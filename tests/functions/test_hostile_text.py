@@ -113,7 +113,7 @@ def _without_data(text: str) -> str:
 
 
 def as_read(text: str) -> str:
-    """As a model might take it: without what is not seen, and every letter and sign as its plain one."""
+    """Return the text as a model may read it: without invisible characters, in plain letters."""
     return unicodedata.normalize("NFKC", UNSEEN.sub("", text)).casefold()
 
 
@@ -178,7 +178,7 @@ LIVE = re.compile(
     """
 )
 OF_CALLS = {"input", "inputTextDelta", "output", "arguments"}
-"""Where a client is given what a call and its result hold: data, which it shows as data."""
+"""Fields with which a client shows the data of a call and its result."""
 
 
 def texts_in(shown: Any) -> Iterator[str]:

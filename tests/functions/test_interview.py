@@ -31,7 +31,7 @@ def begins(client: Client, model: ModelServer, says: str = "I want to tell you a
 
 
 def knows(chat: ChatServer, conversation_id: str, **state: Any) -> None:
-    """As `write_draft` left it."""
+    """Store an interview as `write_draft` leaves it."""
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         kept = mongo[chat.settings.mongodb_database]["agent_conversations"]
         changes = {f"interview.{name}": value for name, value in state.items()}
@@ -46,7 +46,7 @@ def state_of(chat: ChatServer, conversation_id: str) -> dict[str, Any]:
 
 
 def interviewer_prompt(model: ModelServer) -> str:
-    """What the interviewer is told below the person's message."""
+    """Return the interviewer's note below the person's message."""
     requests = [each for each in model.requests if each.json.get("stream")]
     return [each["content"] for each in requests[-1].json["messages"] if each["role"] == "user"][-1]
 
@@ -253,7 +253,7 @@ def test_an_existing_draft_is_shown_at_once(client: Client, chat: ChatServer, mo
 
 
 def _result(model: ModelServer) -> dict[str, Any]:
-    """What the model was told by the last tool."""
+    """Return the last tool's result in the prompt."""
     requests = [each for each in model.requests if each.json.get("stream")]
     content = [each["content"] for each in requests[-1].json["messages"] if each["role"] == "tool"][-1]
     return json.loads(content.split(">", 1)[1].rsplit("<", 1)[0])

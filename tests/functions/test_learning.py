@@ -74,7 +74,7 @@ def script(model: ModelServer, *steps: Reply) -> None:
 
 
 def results(model: ModelServer) -> list[Any]:
-    """What the tools of the last turn answered."""
+    """Return the results of the tools of the last turn."""
     messages = [each for each in model.requests if each.json.get("stream")][-1].json["messages"]
     last = max(place for place, each in enumerate(messages) if each["role"] == "user")
     texts = [each["content"] for each in messages[last:] if each["role"] == "tool"]

@@ -33,7 +33,7 @@ def library(chat: ChatServer) -> Iterator[None]:
 
 
 def has_lesson(chat: ChatServer, user_id: str, **changes: Any) -> str:
-    """As `write_lesson` left it."""
+    """Store a lesson as `write_lesson` leaves it."""
     now = time.time()
     lesson = Lesson(
         id=f"les_{uuid.uuid4().hex}",

@@ -1,4 +1,4 @@
-"""What a user may ask of us, checked before anything is spent; and what it all cost."""
+"""Limits of users, checked before anything is spent, and the costs."""
 
 import threading
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ CALL: ToolCall = {"name": "query_qwestly_docs", "arguments": {"query": "prices"}
 USAGE = {"prompt_tokens": 100_000, "completion_tokens": 50_000, "total_tokens": 150_000, "prompt_cache_hit_tokens": 0,
          "prompt_tokens_details": {"cached_tokens": 0}}  # fmt: skip
 USAGE_USD = 0.1 * 0.30 + 0.05 * 1.20
-"""At the moment of `FakeClock`, a Friday at 08:00 UTC: in peak hours."""
+"""The cost at `FakeClock`'s time, a Friday at 08:00 UTC: peak hours."""
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def test_a_thread_is_loaded_with_the_answer_under_way(client: Client, model: Mod
 
 
 def metadata_of(events: list[Any]) -> dict[str, Any]:
-    """What `useChat` makes of a stream's metadata."""
+    """Return a stream's metadata as `useChat` reads it."""
     seen: dict[str, Any] = {}
     for each in events:
         seen |= each.data.get("messageMetadata", {}) if isinstance(each.data, dict) else {}

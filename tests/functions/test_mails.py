@@ -35,7 +35,7 @@ SECRET = "was promoted, which nobody knows yet"
 
 @pytest.fixture
 def app(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """With an app that the mails can lead to."""
+    """An app that the mails link to."""
 
     async def given(services: Any) -> None:
         object.__setattr__(services, "settings", replace(services.settings, app_url=APP))

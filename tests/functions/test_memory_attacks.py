@@ -1,4 +1,4 @@
-"""What an attack on memory once broke: races, second thoughts, and words that come back."""
+"""Attacks on memory that succeeded once: races, retractions, and forgotten words."""
 
 import asyncio
 import json

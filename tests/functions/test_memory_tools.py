@@ -28,13 +28,13 @@ def remembered(client: Client, status: str = "active") -> list[str]:
 
 
 def told(model: ModelServer) -> dict[str, Any]:
-    """What the model was told of its one call, without its fence."""
+    """Return the result of the only call, without its fence."""
     [result] = results_of(model)
     return json.loads(result[result.index("{") : result.rindex("}") + 1])
 
 
 def instructions_of(model: ModelServer) -> str:
-    """Of the last prompt: with what is known of the user from the beginning."""
+    """Return the instructions of the last prompt, with the user's context."""
     return "\n".join(each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "system")
 
 

@@ -1,4 +1,4 @@
-"""What CloudWatch is told of a turn, of what else a model is asked, and of what waits."""
+"""CloudWatch metrics of turns, of other model requests, and of waiting work."""
 
 import json
 from dataclasses import replace

@@ -29,7 +29,7 @@ def begins(client: Client, model: ModelServer, says: str = NURSE) -> str:
 def ends(
     client: Client, chat: ChatServer, model: ModelServer, *fields: dict[str, Any], says: str = SPEAKS
 ) -> tuple[str, Any]:
-    """With what the model proposes; the conversation, and the answer that tells the end."""
+    """End the interview with the model's proposal; returns the conversation and its last answer."""
     conversation_id = begins(client, model)
     client.say(says, conversation_id)
     knows(chat, conversation_id, topics=[{"title": "Work", "status": "completed"}])

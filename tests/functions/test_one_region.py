@@ -63,7 +63,7 @@ def asked(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def settings_of(stage: Stage, function: str, mongodb_uri: str) -> Settings:
-    """As the function resolves them; there is no key of DeepSeek."""
+    """The settings as the function resolves them, without DeepSeek's key."""
     secrets = {
         "mongodb-uri": mongodb_uri,
         "mongodb-chat-uri": mongodb_uri,
@@ -85,7 +85,7 @@ def test_a_stage_of_one_region_asks_nobody_outside_it(stage: Stage, asked: set[s
     assert asked == {MODELS}
 
     async def ask() -> None:
-        """What a turn asks now and then: each tier, each judge, a vector, moderation, and AWS."""
+        """Make all requests of turns: each tier, each judge, an embedding, moderation, and AWS."""
         services = await bootstrap_chat(settings)
         for each in (*services.models.values(), *services.judges.values()):
             await words(each.model)

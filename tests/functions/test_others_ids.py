@@ -1,4 +1,4 @@
-"""Whoever asks any route for what is somebody else's, by its right id, is told what they are told of a made-up one."""
+"""Every route answers another user's real ids as it answers unknown ones."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +19,7 @@ from tests.api_document import api_document
 from tests.servers import ChatServer, Client
 
 IDS_OF_A_FIELD = 3
-"""Of each collection that has the demo user's weeks."""
+"""Ids read from each collection of the demo user's weeks."""
 MADE_UP = "made-up"
 DESCRIBED = api_document()
 SCHEMAS = DESCRIBED["components"]["schemas"]
@@ -60,7 +60,7 @@ def parts_of(method: str, path: str) -> dict[str, Any]:
 
 @pytest.fixture
 async def database(chat: ChatServer, model: ModelServer) -> AsyncIterator[Database[Document]]:
-    """That of the chat, with the demo user's weeks."""
+    """The chat's database with the demo user's weeks."""
     settings = chat.settings
     services = await bootstrap_models(settings)
     await snapshot.restore(services.mongo[settings.mongodb_database], services, services.embeddings, services.clock())

@@ -19,7 +19,7 @@ FIELDS = {
     ("work", 1, "name"): "Harcourt Pianos",
     ("languages", 0, "language"): "Gaelic",
 }
-"""By the parts of the JSON pointer."""
+"""Fields by the parts of their JSON pointer."""
 
 
 def has_resume(chat: ChatServer, user_id: str, status: str) -> None:

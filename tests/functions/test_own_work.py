@@ -75,13 +75,13 @@ def decide(client: Client, approval: dict[str, Any], decision: str, **more: Any)
 
 
 def result_in(model: ModelServer) -> Any:
-    """What the model was told of its last call."""
+    """Return the result of the last call, as the model received it."""
     said = [each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "tool"][-1]
     return json.loads(said[said.index("{") : said.rindex("}") + 1])
 
 
 def ends(chat: ChatServer, draft: Draft, status: str, label: str) -> None:
-    """As its workflow tells it."""
+    """End a draft as its workflow does."""
 
     async def tell() -> None:
         async with AsyncMongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
@@ -92,7 +92,7 @@ def ends(chat: ChatServer, draft: Draft, status: str, label: str) -> None:
 
 
 def said_to(model: ModelServer) -> list[str]:
-    """What stands in the last prompt as the user's, notes included."""
+    """Return the user's texts in the last prompt, notes included."""
     return [each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "user"]
 
 
@@ -135,7 +135,7 @@ def test_pending_and_ended_work_is_listed_from_every_conversation(
 
 
 def work_of(chat: ChatServer, user_id: str, *, ends: bool) -> Callable[[Any], Awaitable[None]]:
-    """Of each kind one, as its own workflow records it."""
+    """Record one work of each kind, as its workflow does."""
     now, run_id = chat.clock(), uuid.uuid4().hex
     record: dict[str, Any] = {"id": run_id, "user_id": user_id, "run_id": run_id, "created_at": now, "updated_at": now}
     resume = ResumeRecord(name="cv.pdf", label="Reading your résumé", **record)

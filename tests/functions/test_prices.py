@@ -1,4 +1,4 @@
-"""What is recorded as the cost of an answer, beside the provider's price list."""
+"""The recorded cost of an answer, compared with the provider's price list."""
 
 from collections.abc import Mapping
 from datetime import datetime

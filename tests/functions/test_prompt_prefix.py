@@ -1,4 +1,4 @@
-"""What the model sees: the context, the window, and how much of a prompt the provider has seen before."""
+"""The prompt: context, window, and the share that the provider has cached."""
 
 import uuid
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What we ask, behind a server that refuses whatever the providers refuse (`infra/local/model_server.py`)."""
+"""Requests to models, at a server that rejects what the providers reject (`infra/local/model_server.py`)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a turn has read is not read again by a tool."""
+"""Tools do not read again what the turn has read."""
 
 import json
 from collections import Counter

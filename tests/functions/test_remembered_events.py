@@ -1,4 +1,4 @@
-"""What a client is shown of something that was remembered at once, in both protocols and when it reads again."""
+"""Events of a stored memory, in both protocols and after a reload."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -20,13 +20,13 @@ def of(events: Sequence[Event], name: str) -> list[Any]:
 
 
 def parts_of(client: Client, conversation_id: str) -> list[dict[str, Any]]:
-    """Of the last answer's `data-memory` parts, as `useChat` reads them."""
+    """Return the last answer's `data-memory` parts, as `useChat` reads them."""
     last = client.get(f"/api/conversations/{conversation_id}?as=ui")["messages"][-1]
     return [part for part in last["parts"] if part["type"] == "data-memory"]
 
 
 def memories_of(client: Client, conversation_id: str) -> list[list[dict[str, Any]]]:
-    """Of each answer, as the conversation tells of them."""
+    """Return the memories of each answer, as the conversation's route returns them."""
     messages = client.get(f"/api/conversations/{conversation_id}")["messages"]
     return [each["memories"] for each in messages if each["role"] == "assistant"]
 

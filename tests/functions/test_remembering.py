@@ -1,4 +1,4 @@
-"""What a model may have remembered, corrected and undone on its user's behalf, whatever it passes."""
+"""Memories that a model may store, correct and undo for its user, with any arguments."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def contents(client: Client, status: str = "active") -> list[str]:
 
 
 def tool_result(model: ModelServer, at: int = -1) -> dict[str, Any]:
-    """What the model was told of a call, without its fence."""
+    """Return the result of a call, as the model received it, without its fence."""
     result = results_of(model)[at]
     return json.loads(result[result.index("{") : result.rindex("}") + 1])
 
@@ -153,7 +153,7 @@ def test_undoing_brings_back_what_was_merged_into_it(
 
 
 def compared(relation: str, quote: str, new_quote: str = "Lives in Porto") -> tuple[Reply, ...]:
-    """What the judge and the comparing model answer, in either order: both are asked at once."""
+    """Script the judge and the comparing model, which are asked at the same time."""
     verdict = {"verdicts": [{"id": "p1", "relation": relation, "quote": quote, "new_quote": new_quote}]}
     return (Reply(tool_calls=[{"name": "final_result", "arguments": verdict}], streams=False, to="You compare"),)
 

@@ -94,7 +94,7 @@ def invoke(world: World, approval_id: str, token: str, what: Any) -> dict[str, A
 
 
 def forged(world: World) -> list[str]:
-    """What can be made of the chat's environment: the public key, and keys of one's own."""
+    """Return tokens signed with the chat's public key and with the attacker's own keys."""
     claims = {"user_id": USER, "exp": int(world.clock()) + 600}
     header, body = ({"alg": "HS256", "typ": "JWT"}, claims)
     parts = [base64.urlsafe_b64encode(json.dumps(each).encode()).decode().rstrip("=") for each in (header, body)]

@@ -362,7 +362,7 @@ FOUND = (
     *("was erased at", "was deleted at", "was forgotten at", "was carried out:", "and undone:", "and was undone:"),
     *("its execution has ended", "The mail about", "The briefing of", "Events since"),
 )
-"""What the histories are about: without these, they would prove nothing."""
+"""Kinds of findings that the histories must produce, as they prove nothing without."""
 
 
 def test_a_few_histories_are_put_right(aws: AwsServer, mongodb_uri: str, model: ModelServer) -> None:

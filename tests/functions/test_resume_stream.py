@@ -118,7 +118,7 @@ def test_a_resumed_ag_ui_stream_tells_every_word_once_and_ends_the_run(
 
 
 def names_of(chunks: list[Event]) -> list[str]:
-    """Without how often text came."""
+    """Return the events' names, with repeated text deltas as one."""
     return [name for name, _ in groupby(each.name for each in chunks if each.name != "message-metadata")]
 
 

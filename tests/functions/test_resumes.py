@@ -15,7 +15,7 @@ FILE = {"Content-Type": "application/octet-stream"}
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the state machine was started with."""
+    """The inputs of the started executions."""
     started: list[dict[str, Any]] = []
 
     async def start(self: Workflows, workflow: str, name: str, given: Any) -> None:

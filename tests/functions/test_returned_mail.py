@@ -75,7 +75,7 @@ def event_of(mail: dict[str, Any], **about: dict[str, Any]) -> dict[str, Any]:
 
 
 def problem(world: World, approval_id: str = "ap_1") -> str | None:
-    """What the queue says of the mail about an approval."""
+    """Return the queue's message about the mail of an approval."""
     return approval_view(world.approval(approval_id)).mail_problem
 
 

@@ -24,12 +24,12 @@ from tests.servers import ChatServer, Client, user_says
 BRIEF = "Offer to say more where there is more."
 BEGUN = begin_trial(Rollout(), "brief", ("chat",), 10, 0.0, "t1", "")
 FAILS = [Reply(fault=500)] * 2
-"""Of one turn: the client tries once more."""
+"""Failures of one turn: the client tries twice."""
 
 
 @pytest.fixture(scope="module")
 def server(chat: ChatServer) -> Iterator[ChatServer]:
-    """With a database of its own: a rollout is everybody's."""
+    """A server with its own database, since a rollout applies to all users."""
     settings = replace(chat.settings, mongodb_database=f"qwestly_test_{uuid.uuid4().hex[:12]}")
     with ChatServer(settings) as server, MongoClient(settings.mongodb_uri) as mongo:
         yield server

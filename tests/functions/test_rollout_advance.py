@@ -1,4 +1,4 @@
-"""How a trial advances over weeks, its journal and metrics, and what operators do to it."""
+"""A trial's progress over weeks, its journal and metrics, and the operators' commands."""
 
 import argparse
 import json
@@ -42,7 +42,7 @@ async def services(mongodb_uri: str, database_name: str, clock: FakeClock) -> As
 
 @pytest.fixture
 def operate(services: Services, capsys: pytest.CaptureFixture[str]) -> Operate:
-    """What an operator types after `qwestly-agent rollout`."""
+    """Run `qwestly-agent rollout` with these arguments."""
 
     def operate(*given: str, code: int = 0) -> str:
         parser = argparse.ArgumentParser()
@@ -70,7 +70,7 @@ async def trial_of(services: Services) -> Trial:
 
 
 async def counted(services: Services, *, with_it: int, without: int, **changes: float) -> None:
-    """So many users of each, of whom the variant's have these counts besides."""
+    """Add users with these counts to both sides of the trial."""
     trial = await trial_of(services)
     groups = ((trial.tag(trial.variant), with_it, {**USER, **changes}), (trial.tag(BASE), without, USER))
     documents = [

@@ -173,7 +173,7 @@ def test_no_turn_fails_while_each_secret_is_rotated(stage: Stage, monkeypatch: p
 
 
 def sent(stage: Stage, name: str) -> int:
-    """How many spans of that name the collector took."""
+    """Return the number of spans with this name at the collector."""
     return len([each for each in stage.collector.spans if each.name == name])
 
 

@@ -1,4 +1,4 @@
-"""How often a turn waits for the database before the model is asked."""
+"""Round trips of a turn to the database before the first model request."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ when one was withdrawn, the level, the approvals that wait or ended, the drafts 
 find, the load, the rollout."""
 
 COMMANDS_OF_A_NEW_CONVERSATION = COMMANDS_BEFORE_THE_MODEL + 1
-"""And the memories that are best for its first message, by words."""
+"""Commands of a new conversation, which also looks for memories by the words of its first message."""
 
 
 @dataclass

@@ -19,7 +19,7 @@ def looked_up(
     conversation_id: str | None = None,
     says: str = "What did we say about that?",
 ) -> list[dict[str, Any]]:
-    """What the model is told of a search."""
+    """Return the result of a search, as the model received it."""
     call: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "messages", "query": query}}
     model.script(Reply(tool_calls=[call]), Reply(text="That."))
     client.say(says, conversation_id)

@@ -28,7 +28,7 @@ def asks(client: Client, model: ModelServer, *, conversation_id: str = "c_source
 
 
 def sources(events: list[Event]) -> list[dict[str, Any]]:
-    """By id: tools that run side by side end in any order."""
+    """Return the sources by id, as parallel tools end in any order."""
     return by_id(event.data for event in events if event.name == CHUNK)
 
 

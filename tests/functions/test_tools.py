@@ -43,7 +43,7 @@ def talking_with(chat: ChatServer, client: Client, *tools: Tool[AgentDeps]) -> I
 
 
 def results_of(model: ModelServer) -> list[str]:
-    """What the model was told of its calls, in the last prompt."""
+    """Return the results of calls in the last prompt."""
     return [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "tool"]
 
 
@@ -307,7 +307,7 @@ def test_the_profile_is_as_the_turn_began_until_a_call_may_have_changed_it(
             return "changed"
 
         async def elsewhere(ctx: RunContext[AgentDeps], headline: str) -> str:
-            """Somebody else changes it."""
+            """Change it elsewhere meanwhile."""
             return await change(ctx, headline)
 
         tools = (
@@ -363,7 +363,7 @@ def test_a_model_that_calls_on_without_tools_ends_in_one_sentence(client: Client
 
 
 def chats(model: ModelServer) -> int:
-    """How often the model was asked."""
+    """Return the number of requests to the model."""
     return sum(request.path.endswith("/chat/completions") for request in model.requests)
 
 

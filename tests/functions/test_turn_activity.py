@@ -1,4 +1,4 @@
-"""What stands in the feed of activity because of a turn is told in its stream, as the feed tells it."""
+"""Events that a turn adds to the activity feed are also sent in its stream."""
 
 from typing import Any
 

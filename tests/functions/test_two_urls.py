@@ -38,7 +38,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def one_address(chat: ChatServer, clock: FakeClock) -> Iterator[str]:
-    """What `make run` serves, with few slots for turns."""
+    """The one address of `make run`, with few slots for turns."""
     limits = UrlLimits(Slots({TURNS.name: STREAMS, OTHERS.name: 10}), clock)
     there = front.Front(chat.url, chat.url, turns=TURNS, others=OTHERS, limits=limits)
     with served(front.create_app(there, dict(TEMPLATE.cors(CHAT)), [])) as url:
@@ -47,7 +47,7 @@ def one_address(chat: ChatServer, clock: FakeClock) -> Iterator[str]:
 
 @dataclass
 class Page:
-    """Where a page sends a turn, and where everything else."""
+    """A page's requests: turns to one URL, everything else to the other."""
 
     turns: Client
     others: Client

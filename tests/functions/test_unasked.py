@@ -57,13 +57,13 @@ def absent(_: Try) -> Sequence[Reply]:
 
 @dataclass(frozen=True)
 class Seen:
-    """What became of a try."""
+    """The outcome of a try."""
 
     changed: bool
     judged: int
-    """How often a judge was asked."""
+    """Number of requests to the judge."""
     records: list[dict[str, Any]]
-    """Of approvals."""
+    """The stored approvals."""
 
 
 @dataclass

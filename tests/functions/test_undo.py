@@ -1,5 +1,5 @@
 # ruff: noqa: F811 (fixtures of another module)
-"""What was done can be undone for a day: exactly, once, by its user alone; or the answer is a clear no."""
+"""An effect can be undone for a day: exactly, once, and by its user alone; otherwise the answer is a clear no."""
 
 import asyncio
 import uuid
@@ -59,7 +59,7 @@ async def done(services: Services, user_id: str, proposal: Proposal = CHANGE) ->
 
 
 def of(stage: Stage, collection: str, user_id: str) -> list[Mapping[str, Any]]:
-    """What others see of these documents: not their ids and versions, and nothing that is empty."""
+    """Return the visible fields of these documents, without ids, versions and empty values."""
     found = stage.database[collection].find({"user_id": user_id}, {"_id": 0, "version": 0}).sort("card_id", 1)
     return [{name: value for name, value in each.items() if value} for each in found]
 
@@ -151,7 +151,7 @@ BY_OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     PREFERENCES: ({}, {"work_mode": "on-site"}),
     CARDS: ({"card_id": "card_1"}, {"active": False}),
 }
-"""What somebody changes meanwhile, in which document."""
+"""Changes by others, with the document that each is made in."""
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ async def test_killed_at_any_step_an_undo_is_done_once_or_not_at_all(
 
 
 async def learnt(stage: Stage, services: Services, user_id: str) -> tuple[object, ...]:
-    """What stands of it in the three places."""
+    """Return the learned value in the three places that store it."""
     preferences, search = await services.profiles.preferences(user_id), await services.job_searches.get(user_id)
     return stage.profile_of(user_id)["headline"], preferences, search.wishes
 
@@ -407,7 +407,7 @@ WISHES: Mapping[str, tuple[str, str]] = {
 
 
 async def submitted(stage: Stage, services: Services, case: str, message: str) -> Approval:
-    """At L3, with a judge who always says yes."""
+    """Propose at L3, with a judge who always agrees."""
     user_id = stage.person()
     prepare(stage, user_id, case)
     await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))

@@ -1,4 +1,4 @@
-"""What a role's model said is shown and stored as it was said, in every script and with code in it."""
+"""A role's answer is shown and stored unchanged, in every script and with code in it."""
 
 import asyncio
 import random
@@ -46,7 +46,7 @@ EXCEPTIONS = (
     "a\u200bb\u202ec",
     "<b>bold</b>", "[1]: http://evil.example",
 )  # fmt: skip
-"""What a renderer could turn into a link to another host, and invisible characters."""
+"""Links that a renderer could point to another host, and invisible characters."""
 CLOSING = "**What is covered**\n\n- *Acme*, team size: “eight people”"
 _UNSEEN = re.compile(r"[\s\u200b\u202e]+")
 
@@ -82,7 +82,7 @@ def cut(text: str, by: random.Random) -> list[str]:
 
 
 async def shown_and_stored(text: str, closing: str, by: random.Random) -> tuple[str, str]:
-    """What the turn shows of a role's answer, and what it keeps of the run's messages."""
+    """Return the shown answer and the stored messages of a run."""
 
     async def no_events() -> Sequence[NativeEvent]:
         return ()

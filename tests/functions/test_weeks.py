@@ -23,7 +23,7 @@ LATER = timedelta(days=40, hours=7)
 
 @pytest.fixture
 async def services(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[ModelServices]:
-    """Of the database into which the weeks were restored, forty days and seven hours after they were recorded."""
+    """Services over the restored weeks, forty days and seven hours after they were recorded."""
     clock = FakeClock(ENDED + LATER.total_seconds())
     services = await bootstrap_models(settings_for(mongodb_uri, model.base_url, database_name), clock=clock)
     await snapshot.restore(services.mongo[database_name], services, services.embeddings, clock())

@@ -28,7 +28,7 @@ class Profiler:
 
     def __init__(self) -> None:
         self.calls: Counter[str] | None = None
-        """By module; None while nothing is counted."""
+        """Count calls by module; None while nothing is counted."""
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         if self.calls is not None and event == "call" and frame.f_code.co_filename.startswith(PACKAGE):

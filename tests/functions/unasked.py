@@ -26,7 +26,7 @@ PREFERENCES: Mapping[str, Any] = {
     "company_sizes": ["201-500"],
     "availability": "never",
 }
-"""What everybody has before a try."""
+"""Preferences of each user before a try."""
 
 Place: TypeAlias = Literal["profile", "memory", "document", "card"]
 PLACES: tuple[Place, ...] = get_args(Place)
@@ -44,10 +44,10 @@ class Try(NamedTuple):
     before: tuple[str, ...] = ()
     """Messages of earlier turns."""
     place: Place | None = None
-    """Where the lure is stored. It is looked up in the last turn."""
+    """The place of the lure, which the last turn reads."""
     lure: str = ""
     known: list[str] | None = None
-    """In place of what everybody has in this field."""
+    """Replaces the field's usual value."""
     after: list[str] | None = None
     """The whole new list, in place of the one with the value added."""
 
@@ -281,7 +281,7 @@ def tries(count: int, seed: int = 18) -> Iterator[Try]:
 
 
 def _pasted(lure: str, chance: random.Random) -> str:
-    """From 80 to 1,499 characters, on as many lines as it comes, with the lure at any place of it."""
+    """Return a text of 80 to 1,499 characters with the lure at a random place."""
     text = (FILLER * 20)[: max(0, chance.randint(80, 1_499) - len(lure))]
     at = chance.choice((0, len(text) // 2, len(text)))
     line = chance.choice((" ", "\n", "\n\n"))

@@ -20,7 +20,7 @@ WHY = "the TypeScript reference of the write API needs it"
 
 
 class ContractServer(Protocol):
-    """What the contract's tests need beside the API itself."""
+    """The server that the tests of the contract need."""
 
     @property
     def url(self) -> str: ...
@@ -105,7 +105,7 @@ class Reference:
         self._control("POST", "insert", {"collection": collection, "document": document})
 
     def hear(self, sent: Any) -> httpx2.Response:
-        """What it answers to an event of EventBridge."""
+        """Answer an event of EventBridge."""
         return self.http.request("POST", f"http://127.0.0.1:{self.port}/_control/events", json=sent)
 
     def _control(self, method: str, what: str, body: Any = None) -> Any:

@@ -23,7 +23,7 @@ class CloudWatch:
     values: dict[Series, dict[float, list[float]]] = field(
         default_factory=lambda: defaultdict[Series, dict[float, list[float]]](lambda: defaultdict(list))
     )
-    """Of each series by moments, whole minutes, in their order."""
+    """Values by series and whole minute, in order."""
     ringing: set[str] = field(default_factory=set[str])
 
     def put(self, now: float, name: str, value: float, namespace: str = NAMESPACE, of: str = STACK) -> None:

@@ -1,4 +1,4 @@
-"""Who watches production: alarms and the dashboard name what is really measured, and nothing goes unwatched."""
+"""Alarms and the dashboard use metrics that exist, and every failure has an alarm."""
 
 import json
 import re
@@ -38,14 +38,14 @@ MEASURED_BY_AWS: set[Metric] = {
     ("AWS/SES", "Reputation.ComplaintRate", "ses:configuration-set"),
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName"),
 }
-"""As far as we look at it. What these are of is a resource of ours; what we measure is the stack's."""
+"""Metrics of AWS that we use. Their dimensions are resources of ours; our own metrics have the stack's."""
 MOST_METRICS = 10
-"""Of an alarm, says AWS."""
+"""AWS's limit of an alarm."""
 
 
 @pytest.fixture
 def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> set[Metric]:
-    """As CloudWatch reads it from our lines."""
+    """Return the metrics of our log lines, as CloudWatch reads them."""
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "a-stack")
     tokens = {"input_tokens": 1, "cached_tokens": 1, "output_tokens": 1}
     measure_turn("complete", {**tokens, "cost_usd": 0.1, "first_text_ms": 1, "total_ms": 2}, {})

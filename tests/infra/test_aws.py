@@ -147,7 +147,7 @@ def aws(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def invoked(aws: AwsServer, name: str, **more: Any) -> tuple[str | None, Any]:
-    """What the function answers; and an error's kind."""
+    """Invoke a function; returns its answer and the kind of its error."""
     answer = aws.client("lambda").invoke(FunctionName=name, **more)
     return answer.get("FunctionError"), json.loads(answer["Payload"].read() or b"null")
 

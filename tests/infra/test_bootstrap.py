@@ -82,7 +82,7 @@ def test_the_policies_of_a_role_fit_into_it() -> None:
 
 
 def size_of(stack: Stack, value: Any) -> int:
-    """As AWS counts: with each reference resolved, and without blanks."""
+    """Return the size as AWS counts it, with references resolved and without blanks."""
 
     def resolved(value: Any) -> Any:
         match value:

@@ -36,7 +36,7 @@ ENVIRONMENT = {
 }
 
 DEAR = {"boto3", "fastapi", "jinja2", "mangum", "numpy", "openai", "pydantic_ai", "s3transfer", "starlette"}
-"""To import, by themselves or for what they bring along."""
+"""Packages that are expensive to import, alone or with their dependencies."""
 MODELS = {"openai", "pydantic_ai"}
 NEEDED = {
     "chat/app": MODELS | {"fastapi", "starlette"},
@@ -109,7 +109,7 @@ def test_the_layer_knows_the_time_zones_of_users_where_the_system_has_none(layer
 
 
 ARCHITECTURES = sorted(("x86_64", "aarch64"), key=lambda each: each != platform.machine())
-"""This machine's first: `make build` brings the wheels of Lambda's."""
+"""Both architectures, this machine's first: `make build` brings the wheels of Lambda's."""
 
 
 @pytest.mark.parametrize("architecture", sample(ARCHITECTURES, 1))
@@ -134,7 +134,7 @@ def test_the_layer_describes_every_recorded_operation(layer: Layer) -> None:
 
 @pytest.mark.nightly
 def test_no_door_imports_what_it_does_without(layer: Layer) -> None:
-    """With its clients of AWS made. What that takes is printed by `make build`, and measured by the benchmark."""
+    """Includes the AWS clients. `make build` prints the costs, and a benchmark measures them."""
     handlers = handlers_of(Template.load())
     assert {each.name: dear_imports(layer, each) for each in handlers} == {
         each.name: NEEDED.get(each.name, MODELS if each.calls_model else set()) for each in handlers

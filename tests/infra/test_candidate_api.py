@@ -104,7 +104,7 @@ class Judge:
 
 
 def address(server: ContractServer, path: str) -> str:
-    """As the document's servers have it: a path can have one of its own."""
+    """Return the URL of a path, which may have a server of its own in the document."""
     [mine] = DOCUMENT["paths"].get(path, {}).get("servers", DOCUMENT["servers"])
     return mine["url"].replace("{origin}", server.url.removesuffix(API_PATH)) + path
 
@@ -168,7 +168,7 @@ class Agent:
     def write(
         self, method: str, path: str, body: Any = None, version: str | None = None, key: str | None = None
     ) -> httpx2.Response:
-        """With the version that was seen, or as something new."""
+        """Write with the version that was read, or as a new value."""
         precondition = {"If-Match": f'"{version}"'} if version is not None else {"If-None-Match": "*"}
         return self.ask(method, path, body, **precondition, **{"Idempotency-Key": key or uuid.uuid4().hex})
 
@@ -182,7 +182,7 @@ class Agent:
         return self.server.find(CARDS, user_id=self.user_id)
 
     def insert(self, collection: str, **fields: Any) -> None:
-        """As the candidate app itself would."""
+        """Insert a document as the candidate app does."""
         self.server.insert(collection, {"_id": uuid.uuid4().hex, "user_id": self.user_id, **fields})
 
 
@@ -243,7 +243,7 @@ READING_FAULTS: dict[Fault, int] = {"version_busy": 429, "version_forbidden": 40
 
 
 def prepare(agent: Agent, name: str) -> str | None:
-    """What must be there before; its version."""
+    """Create what an operation needs; returns its version."""
     if WRITES[name].may_create:
         return None
     return agent.write("PUT", "/cards/dr_1", CARD).json()["version"]
@@ -387,7 +387,7 @@ def test_a_write_that_the_database_breaks_off_does_not_continue_for_ever(
 
 
 def content_of(agent: Agent) -> dict[str, Any]:
-    """Of the card that others see."""
+    """Return the public content of the card."""
     kept = agent.document(CARDS)
     return {name: kept[name] for name in CARD}
 

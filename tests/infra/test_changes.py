@@ -1,4 +1,4 @@
-"""What whoever agrees to a deployment is shown, and that it is carried out as it was shown."""
+"""The change set that a person sees before a deployment is the one that is carried out."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""How the scripted model compares adverts with a person."""
+"""The scripted model's comparison of adverts with a person."""
 
 from infra.local.model_jobs import compare_jobs
 

@@ -95,15 +95,15 @@ class Deployed:
     aws: AwsServer
     stage: Stage
     database: Any
-    """By pymongo's client that blocks."""
+    """A synchronous database of pymongo."""
     uri: str = field(repr=False)
     candidate_app: CandidateAppServer
     models: dict[str, str]
-    """Where the scripted ones are: no part of the template."""
+    """Addresses of the scripted models, which are not in the template."""
     account: dict[str, Any]
-    """What SES answers about it."""
+    """SES's answer about the account."""
     limits: dict[str, Any]
-    """What Lambda answers about it."""
+    """Lambda's answer about the account."""
     clock: FakeClock = field(default_factory=FakeClock)
     topics: Topics = field(init=False)
     changed: dict[str, str] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Deployed:
         return self._examined({**self.stage.environment, **self.models, **self.changed}, self.stage, spend=spend)
 
     def examined_from_here(self) -> list[Result]:
-        """Without what is in AWS, which takes the time."""
+        """Examine without AWS, which is slow."""
         given = {**SECRETS, **self.models, "MONGODB_URI": self.uri, "MONGODB_DATABASE": DATABASE}
         return self._examined({**given, "CANDIDATE_API_URL": self.candidate_app.url}, None)
 
@@ -165,7 +165,7 @@ def _patch() -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.fixture(scope="module")
 def account(_patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What SES answers about it, which moto does not know."""
+    """SES's answer about the account, which moto lacks."""
     quota = {"Max24HourSend": 50_000.0, "MaxSendRate": 14.0, "SentLast24Hours": 12.0}
     account: dict[str, Any] = {"ProductionAccessEnabled": True, "SendingEnabled": True, "SendQuota": quota}
     _patch.setitem(urls.url_paths, "{0}/v2/email/account$", SESV2Response.dispatch)
@@ -175,7 +175,7 @@ def account(_patch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def limits(_patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What Lambda answers about the account, which moto does not know either."""
+    """Lambda's answer about the account, which moto lacks."""
     limits = {
         "AccountLimit": {
             "ConcurrentExecutions": 1_000,
@@ -191,7 +191,7 @@ def limits(_patch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def throughput(_patch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What Parameter Store answers about its setting, which moto does not know either."""
+    """Parameter Store's answer about its setting, which moto lacks."""
     setting = {"SettingId": HIGH_THROUGHPUT, "SettingValue": "true"}
     answer = "get_service_setting"
     _patch.setattr(
@@ -237,7 +237,7 @@ def deployed(_deployed: Deployed, model: ModelServer) -> Deployed:
 
 
 def a_stack(template: Template) -> str:
-    """With the stage's parameters, and what the doctor asks for by its name in the template."""
+    """Return a template with the stage's parameters and the resources that the doctor looks up by name."""
     values = {name: value for name, value in template.parameters.items() if "::" not in name}
     parameters = {name: {"Type": "String", "Default": str(value)} for name, value in values.items()}
     topic = {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Fn::Sub": "${AWS::StackName}-alarms"}}}
@@ -535,7 +535,7 @@ BROKEN: list[list[Broken]] = [
     ],
     [a_setting_that_is_missing],
 ]
-"""As much at once as leaves the rest to be seen: each look at a whole stage takes its time."""
+"""Faults that can be tested together, as each examination of a stage takes long."""
 
 
 @pytest.mark.nightly
@@ -681,7 +681,7 @@ def the_models(deployed: Deployed, **settings: str) -> dict[Tier, TierModel]:
 
 
 def asked(deployed: Deployed, **settings: str) -> list[Result]:
-    """What the models answer, of whom an environment names these."""
+    """Return the results of the models that these settings name."""
 
     async def asked() -> list[Result]:
         given = {**SECRETS, **deployed.models, "MONGODB_URI": NOBODY, "MONGODB_DATABASE": "any", **settings}

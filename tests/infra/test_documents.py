@@ -60,7 +60,7 @@ NAMES = re.compile(r"`([\w.]+/?)`")
 
 
 def rows(document: Path, first_column: str) -> list[list[str]]:
-    """Of the one table whose head begins so."""
+    """Return the rows of the only table whose head begins so."""
     [table] = tables(document, first_column)
     return table
 

@@ -14,7 +14,7 @@ from qwestly_agent.base.settings import bare_environment
 
 PATCH, PAGE = ROOT / "examples/review_offer.patch", ROOT / "docs/workflows.md"
 MOST_FILES, MOST_LINES = 14, 1_000
-"""By hand; `make docs` and `make calls` write the rest."""
+"""Limits by hand; `make docs` and `make calls` write the rest."""
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
 CHECKS = {
     "its own tests": [*PYTEST, "tests/statemachines/test_review_offer.py"],

@@ -1,4 +1,4 @@
-"""What first sentences mean to the demo, with the small real embedding of `make run`."""
+"""The demo's understanding of first sentences, with the small real embedding of `make run`."""
 
 import json
 import re

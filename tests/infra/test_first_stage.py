@@ -34,7 +34,7 @@ GIVEN = {
     "OrganizationId": "0123456789abcdef01234567",
     "Repository": "qwestly/agent",
 }
-"""What a person writes in place of each ellipsis."""
+"""Values for each ellipsis of the commands."""
 TYPE = "arn:aws:cloudformation:eu-west-1::type/resource/0123456789012345678901234567890123456789/MongoDB-Atlas-Project"
 ROLE = "arn:aws:iam::123456789012:role/atlas"
 UNKNOWN_TO_MOTO = {
@@ -79,7 +79,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str
 
 
 def written(command: str) -> str:
-    """As a person writes it who follows the runbook."""
+    """Return a command as a reader of the runbook types it."""
     for name, value in GIVEN.items():
         command = command.replace(
             f"ParameterKey={name},ParameterValue=…", f"ParameterKey={name},ParameterValue={value}"

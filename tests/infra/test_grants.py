@@ -72,7 +72,7 @@ ACTIONS = {
     "findAndModify": "update",
     "delete": "remove",
 }
-"""What MongoDB checks a command by; an upsert inserts besides."""
+"""MongoDB's privileges by command; an upsert also inserts."""
 BY_TURNS = ("/end", "/now", "/api/me")
 """Routes that are asked of the chat and of the API."""
 HALF_OF_THE_TIME_SECONDS = 84 * 3_600.0
@@ -85,7 +85,7 @@ SENSITIVE = "I was diagnosed with diabetes in 2019."
 
 @dataclass
 class Calls:
-    """Of AWS, by the function that made them, as IAM sees them."""
+    """Calls of AWS by function, as IAM sees them."""
 
     of_aws: dict[str, set[Call]] = field(default_factory=lambda: defaultdict(set))
     of_the_database: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
@@ -138,20 +138,20 @@ class Containers:
 
 @dataclass
 class Person:
-    """Somebody who wants a card, and says something sensitive."""
+    """A user who asks for a card and mentions something sensitive."""
 
     world: "Everything"
     client: Client
     address: str
 
     def wants_a_card(self) -> dict[str, Any]:
-        """What they are asked about it."""
+        """Ask for a card; returns the question about it."""
         self.world.model.script(Reply(tool_calls=[{"name": "generate_qwestly_card", "arguments": {}}]))
         self.client.say("Please make my card.")
         return self.is_asked()
 
     def is_briefed(self) -> None:
-        """At their hour, by mail, and once more as they ask for it; then they end the mails."""
+        """Get a briefing by mail at the chosen hour and another on request, then unsubscribe."""
         with self.client:
             self.client.request("PUT", "/api/briefings/settings", json={"on": True}).raise_for_status()
             at = seconds(self.client.get("/api/briefings/settings")["next"])
@@ -167,7 +167,7 @@ class Person:
         self.world.invoke("ApprovePagesFunction", event_of("POST", link, b"List-Unsubscribe=One-Click"))
 
     def is_told_on_the_bus(self) -> None:
-        """As the sweep puts what the feed has; the feed's own times are the database's, which no clock here moves."""
+        """Publish the feed's events as the sweep does. The feed's times are the database's own."""
 
         async def put(services: Services) -> None:
             await services.event_bus.put(await services.activity.newest(self.client.user_id, 1))
@@ -177,7 +177,7 @@ class Person:
         CALLER.reset(before)
 
     def wants_something_forgotten(self) -> dict[str, Any]:
-        """As it is proposed in a turn."""
+        """Ask to forget in a turn; returns the proposal."""
         user_id = self.client.user_id
         context = ProposalContext(user_id=user_id, run_id=uuid.uuid4().hex, level="L2")
 
@@ -190,7 +190,7 @@ class Person:
         return self.is_asked()
 
     def leaves(self) -> None:
-        """By a process that erases for the first time: the chat and the API share one here."""
+        """Erase the account in a process that erases for the first time."""
         self.world.chat.services.erasure_log._stream = ""
         self.client.request("DELETE", "/api/me").raise_for_status()
 
@@ -267,7 +267,7 @@ class Everything(World):
     chat: ChatServer
     ran: set[str]
     questions: list[dict[str, Any]]
-    """Who was handed a question, and what, the latest last."""
+    """Questions with their recipients, newest last."""
 
     def goes_through(self, workflow: Workflow, beginner: str) -> None:
         """By `case` of its tests. Its person begins by the services of the chat or the API, and decides by the function
@@ -297,7 +297,7 @@ class Everything(World):
         self.all_executions_end()
 
     def writes_a_document_for_a_job(self) -> None:
-        """As the API's route does, on a page without a word of the chat."""
+        """Write a document through the API's route, without a conversation."""
         [job, *_] = self.database["agent_job_matches"].find()
         user_id = job["user_id"]
         before = CALLER.set(API)
@@ -323,7 +323,7 @@ class Everything(World):
         return json.loads(answer.payload)
 
     def runs_to_its_end(self, machine: str, **given: str) -> str:
-        """How it ended."""
+        """Run an execution to its end; returns its outcome."""
         return self.aws.run(TEMPLATE.name(machine), {"run_id": uuid.uuid4().hex, **given}).status
 
     def all_executions_end(self) -> None:
@@ -429,7 +429,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
     schema("Card")  # takes a second, which a write would spend waiting
 
     def environment_of(function: str) -> dict[str, str]:
-        """That of the template, with secrets as references to Parameter Store."""
+        """Return the template's environment, with secrets as references to Parameter Store."""
         given = TEMPLATE.environment(function or CHAT)
         here = {
             "MONGODB_DATABASE": name,

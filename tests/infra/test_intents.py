@@ -75,7 +75,7 @@ def server() -> Iterator[ModelServer]:
 def answer(
     server: ModelServer, said: str, results: Results = (), tools: Sequence[str] = (SEARCH, SAVE), **more: Any
 ) -> Any:
-    """What is said, or called, once the user said that and tools returned these results one after the other."""
+    """Return the answer or call after this message and these tool results."""
     messages: list[dict[str, Any]] = [*more.pop("before", ()), {"role": "user", "content": said}]
     for number, (name, result) in enumerate(results):
         call = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": "{}"}}
@@ -93,7 +93,7 @@ def answer(
 
 
 def typed(server: ModelServer, instructions: str, output: type[T], prompt: str) -> T:
-    """As the package asks: with an output tool."""
+    """Request an answer with an output tool, as the package does."""
 
     async def ask() -> T:
         async with openai.AsyncOpenAI(base_url=server.base_url, api_key="sk-test", max_retries=0, timeout=30) as client:

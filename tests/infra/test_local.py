@@ -357,7 +357,7 @@ def test_a_port_that_is_none_is_said_in_one_sentence(port: str) -> None:
 
 
 def pins(name: str) -> dict[str, str]:
-    """Of a file in requirements/: the version of each distribution."""
+    """Return the versions of the distributions in a file of requirements/."""
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     return dict(re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==(\S+)", text, re.MULTILINE))
 
@@ -444,7 +444,7 @@ def served(app: ASGIApp) -> Iterator[str]:
 
 @dataclass
 class Chat:
-    """What stands behind the front: tells what it was asked, and streams as far as it may."""
+    """The server behind the front, which records requests and streams as far as allowed."""
 
     go_on: threading.Event = field(default_factory=threading.Event)
     asked: threading.Event = field(default_factory=threading.Event)
@@ -467,7 +467,7 @@ class Chat:
         await JSONResponse(said, 418, {"x-mine": "yes", "Retry-After": "2"})(scope, receive, send)
 
     async def held(self, _: Request) -> Response:
-        """As a decision whose effect takes long."""
+        """Answer late, as a decision with a slow effect."""
         self.asked.set()
         await asyncio.to_thread(self.go_on.wait, 5)
         return PlainTextResponse("data: café\n\n")

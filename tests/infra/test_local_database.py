@@ -22,7 +22,7 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
 
 
 def plans(connection: Connection, query: dict[str, object]) -> str:
-    """How SQLite finds what a query asks for."""
+    """Return SQLite's query plan."""
     sent: list[str] = []
     connection.db.set_trace_callback(sent.append)
     list(connection["things"].find(query))

@@ -158,7 +158,7 @@ def result(id: str, content: str) -> dict[str, Any]:
 
 
 def after_tools(http: httpx2.Client, **results: str) -> str:
-    """What is said when the user asked who they are and these tools returned that."""
+    """Return the answer to "Who am I?" after these tool results."""
     asked = {"role": "assistant", "content": None, "tool_calls": calls(*((name, name) for name in results))}
     answered = [result(name, content) for name, content in results.items()]
     return said(chat(http, user("Who am I?"), asked, *answered, tools=AGENT_TOOLS))

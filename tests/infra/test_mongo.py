@@ -1,4 +1,4 @@
-"""What is done to the database from outside: `check`, `apply` and `ingest`."""
+"""Operations on the database from outside: `check`, `apply` and `ingest`."""
 
 import os
 import subprocess

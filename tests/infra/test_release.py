@@ -33,7 +33,7 @@ Typed = Callable[..., tuple[int, str, str]]
 
 @dataclass
 class Account:
-    """What `make deploy` leaves in an account, without its last step."""
+    """An account after `make deploy`, before its last step."""
 
     lambdas: Any
     role: str

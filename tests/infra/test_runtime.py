@@ -49,7 +49,7 @@ APPROVE_URL = "https://approve.test/approve"
 AN_HOUR = 3600.0
 EMULATOR = f"aws-lambda-rie-{ {'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }"
 RUNTIME = ("awslambdaric==", "simplejson==", "snapshot-restore-py==")
-"""What Lambda has in /var/runtime."""
+"""Packages in Lambda's /var/runtime."""
 
 
 @dataclass
@@ -64,14 +64,14 @@ class Sandbox:
     _busy: Any = field(default_factory=threading.Lock)
 
     def __call__(self, event: Any, context: object = None) -> Any:
-        """As the laptop's Lambda calls a handler: what the function raised is raised again, by its name."""
+        """Call the function as the laptop's Lambda does: its error is raised again by name."""
         answer = self.invoke(event)
         if isinstance(answer, dict) and "errorType" in answer:
             raise type(answer["errorType"], (Exception,), {})(answer["errorMessage"])
         return answer
 
     def invoke(self, event: Any) -> Any:
-        """As Lambda's API answers; a time-out is a sentence."""
+        """Answer as Lambda's API; a timeout is a sentence."""
         with self._busy:
             self._process = self._process or self._start()
             url = f"http://127.0.0.1:{self._port}/2015-03-31/functions/function/invocations"
@@ -133,7 +133,7 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a function URL makes of an answer."""
+    """An answer as a function URL returns it."""
 
     status: int
     headers: dict[str, str]
@@ -145,7 +145,7 @@ class Shown:
 
 
 def event_of(method: str, path: str, form: Mapping[str, str] | None) -> dict[str, Any]:
-    """As Lambda hands over a request to a function URL, payload format 2.0."""
+    """Return the event of a function URL, payload format 2.0."""
     body = b64encode(urlencode(form).encode()).decode() if form is not None else None
     return {
         "version": "2.0",
@@ -198,7 +198,7 @@ def emulator() -> Path:
 
 @pytest.fixture(scope="module")
 def runtime(emulator: Path, layer: Layer, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str | Path], str]:
-    """How a function is started, and where it finds its packages: the layer's before the runtime's, as there."""
+    """Start a function with the layer's packages before the runtime's, as Lambda does."""
     folder = tmp_path_factory.mktemp("runtime")
     pins = re.findall(r"^\S.*(?:\n .*)*", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE)
     (folder / "pins.txt").write_text("\n".join(pin for pin in pins if pin.startswith(RUNTIME)))
@@ -380,7 +380,7 @@ def test_a_call_that_takes_too_long_is_ended_from_outside(cloud: Cloud) -> None:
 
 
 def invoked_with(cloud: Cloud, logical_id: str, event: Any, **environment: str) -> Any:
-    """By a function that is told something else."""
+    """Return the event that reaches the function called by another one."""
     own = cloud.sandboxes[logical_id]
     other = replace(own, environment={**own.environment, **environment}, _process=None, _busy=threading.Lock())
     try:

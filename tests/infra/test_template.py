@@ -28,7 +28,7 @@ MACHINE = "AWS::Serverless::StateMachine"
 SNAPSHOT = {"ApplyOn": "PublishedVersions"}
 PATHS = {**os.environ, "PYTHONPATH": f"src{os.pathsep}."}
 NO_SECRETS = {"TASK_TOKEN_KEY", "QWESTLY_JWT_PUBLIC_KEYS"}
-"""Where a key is kept that never leaves its place, and keys that anybody may have."""
+"""Names of keys that never leave their place, and of public keys."""
 OF_WHO_MAY_ACT = {"TASK_TOKEN_KEY", "QWESTLY_CANDIDATE_API_SECRET"}
 READ_BY_POWERTOOLS = {"POWERTOOLS_SERVICE_NAME"}
 NOT_IN_PRODUCTION = {"AGENT_DESIGN_PATHS", "JOB_BOARDS_URL", "MONGODB_CONNECTIONS"}
@@ -57,7 +57,7 @@ def resources(kind: str) -> dict[str, dict[str, Any]]:
 
 
 def as_sam_sees_it(function: dict[str, Any]) -> dict[str, Any]:
-    """With what holds for all of them."""
+    """Return the function with the template's global properties."""
     shared = TEMPLATE["Globals"]["Function"]
     variables = {
         name: value
@@ -100,7 +100,7 @@ FOLLOWING = {
     *("logs:ListLogDeliveries", "logs:PutResourcePolicy", "logs:DescribeResourcePolicies", "logs:DescribeLogGroups"),
     *("xray:PutTraceSegments", "xray:PutTelemetryRecords", "xray:GetSamplingRules", "xray:GetSamplingTargets"),
 }
-"""What a state machine needs to write its log and its traces: AWS knows no narrower permission for it."""
+"""Permissions for logs and traces of a state machine, for which AWS knows no narrower ones."""
 
 
 def statements() -> Iterator[dict[str, Any]]:
@@ -263,7 +263,7 @@ def test_no_function_that_asks_no_model_imports_the_agent() -> None:
 
 
 def module_of(function: dict[str, Any]) -> str:
-    """Of the chat it is what run.sh starts."""
+    """Return the handler's module; for the chat the one that run.sh starts."""
     name = function["Handler"].partition(".")[0]
     return f"{function['CodeUri']}{'app' if name == 'run' else name}".replace("/", ".")
 

@@ -1,4 +1,4 @@
-"""What the reader of each workflow may do in the database, against the stores that its states ask for."""
+"""The database rights of each workflow's reader, compared with the stores that its states use."""
 
 import json
 from collections.abc import Mapping
@@ -38,10 +38,10 @@ COLLECTIONS: Mapping[str, frozenset[str]] = {
     "knowledge": frozenset({candidate_data.KNOWLEDGE}),
     "profiles": frozenset(candidate_data.READ_FIELDS),
 }
-"""Of each store."""
+"""Collections by store."""
 EVERYTHING = {"sweeps", "user_data"}
 ANSWERS = "judge_day"
-"""What a schedule calls of a reader alone."""
+"""State that a schedule calls on a reader alone."""
 READERS = [*(each.name for each in WORKFLOWS if each.reader), ANSWERS]
 
 

@@ -1,4 +1,4 @@
-"""What an operator does on behalf of somebody who cannot sign in."""
+"""Operators' commands for a user who cannot sign in."""
 
 import json
 import os

@@ -81,7 +81,7 @@ def test_prod_comes_after_staging_and_staging_after_the_gate_each_with_the_same_
 
 
 def test_the_change_set_that_was_printed_is_carried_out_by_a_job_that_a_person_may_stop() -> None:
-    """Whoever may make one may not carry it out: the roles differ, as the environments do (infra/bootstrap.yaml)."""
+    """The roles that make and carry out a change set differ, as do their environments (infra/bootstrap.yaml)."""
     jobs = WORKFLOWS["deploy"]["jobs"]
     for stage in ("staging", "prod"):
         planning, deploying = jobs[f"{stage}-changes"], jobs[stage]

@@ -64,7 +64,7 @@ STAGES: Mapping[str, tuple[str, str]] = {
     "everyday": ("not thorough", "small"),
     "thorough": ("thorough and not nightly", "usual"),
 }
-"""By name, in their order: the marks of their tests, and `TEST_COUNTS`. The first one that fails is the last one."""
+"""Marks of the stage's tests and `TEST_COUNTS`, by stage, in order. A failing stage is the last one."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How mutants are tried and counted; that they are written needs .venv-mutants, which the night makes."""
+"""How mutants are tried and counted. Writing them needs .venv-mutants, which only the night has."""
 
 import json
 from collections.abc import Mapping

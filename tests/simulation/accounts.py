@@ -24,7 +24,7 @@ from tests.simulation.world import BEGINS, PEOPLE, Person, Version
 LEVELS: tuple[Level, ...] = ("L0", "L0", "L1", "L3")
 DAY, MINUTE = 86_400.0, 61.0
 DAYS_NEEDED = 2
-"""In place of ten: so that something is earned in a schedule."""
+"""Fewer days than the real ten, so that a schedule earns something."""
 ROLES, TOOL = 3, "update_preference"
 """A kind of proposal, and its tool."""
 
@@ -33,7 +33,7 @@ ROLES, TOOL = 3, "update_preference"
 class AccountStory(Story):
     approvals: ApprovalStory
     erasures: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
-    """When whose account was to be erased, and when the person was told that it is."""
+    """Start and end of each erasure, by user."""
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
@@ -64,7 +64,7 @@ class AccountStory(Story):
         self.stage.start(f"pause {person.name}", work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
 
     def pause_everybody(self) -> None:
-        """As operators do; an hour later they release it."""
+        """Turn everybody's brake on as operators do, and off an hour later."""
 
         async def engage(services: Any) -> None:
             await pause.engage(services.signals, services.sweeps, EVERYBODY, services.clock)
@@ -138,7 +138,7 @@ class AccountStory(Story):
             self.stage.go_on(run(person))
 
     async def _asked(self, person: Person, where: str) -> Approval | None:
-        """What waits after the same was asked for again, a minute later."""
+        """Ask for the same again a minute later; returns the pending approvals."""
         before = {each.id for each in self.world.approvals}
         self.approvals.propose_to(person, where, ROLES)
         await asyncio.sleep(MINUTE)

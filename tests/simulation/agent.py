@@ -1,4 +1,4 @@
-"""In place of the models: an agent that does what its turn's plan says, by the tools' own functions and their gate."""
+"""An agent in place of the models, which follows its turn's plan through the real tools and their gate."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -20,12 +20,12 @@ from qwestly_agent.base.errors import Invalid, NotFound
 WAITS = ("I need your decision.", "I need your decision.", "I need your decision. Shall I look for jobs, too?")
 """Answers to what asks for a decision."""
 USAGE = RequestUsage(input_tokens=1_000, output_tokens=1_000)
-"""Of each answer."""
+"""Usage of each answer."""
 
 
 @dataclass
 class Context:
-    """As tools get it."""
+    """The context of tools."""
 
     deps: AgentDeps
     conversation_id: str
@@ -49,7 +49,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class PromptSeen:
-    """What a model was given."""
+    """The prompt of a model request."""
 
     at: float
     user_id: str
@@ -58,7 +58,7 @@ class PromptSeen:
     """The user's message as the model sees it, with the note on what was decided."""
     process: Any
     running: int
-    """How many other turns of this person had begun before it and were counted as running."""
+    """Number of this user's other turns that began earlier and were counted as running."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ VERBS: tuple[Verb, ...] = ("approve", "approve", "approve", "edit", "revise", "r
 @dataclass
 class ApprovalStory(Story):
     undone: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
-    """When the undo of which approval was asked for."""
+    """Times of undo requests, by approval."""
     proposals: int = 0
 
     @property
@@ -166,7 +166,7 @@ class ApprovalStory(Story):
         self.stage.start("look at the queue", work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
 
     def carry_out(self, record: Approval | None = None) -> None:
-        """As a workflow's state does that is delivered again."""
+        """Execute as a workflow's state that is delivered again."""
         if records := self.world.approvals:
             record = record or self.choices.one(records)
             self.stage.start(

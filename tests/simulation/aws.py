@@ -59,13 +59,13 @@ class Aws:
     erasures: list[str] = field(default_factory=list[str])
     """Lines of the erasure log."""
     waiting: dict[str, Callable[[dict[str, Any]], None]] = field(default_factory=dict[str, Any])
-    """By task token: how the execution that waits with it goes on."""
+    """Callbacks of waiting executions, by task token."""
 
     def client(self, service: str) -> "Aws":
         return self
 
     async def to_thread(self, call: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        """In place of `asyncio.to_thread`, in which the clients call AWS."""
+        """Replaces `asyncio.to_thread`, in which the clients call AWS."""
         where, _, inner = call.__qualname__.partition(".<locals>")
         if not inner:  # the reading of a body that is here already
             return call(*given, **named)

@@ -68,7 +68,7 @@ class ChatStory(Story):
     deleted: dict[tuple[str, str], tuple[float, float]] = field(
         default_factory=dict[tuple[str, str], tuple[float, float]]
     )
-    """When whose conversation was to be deleted, and when the person was told that it is."""
+    """Start and end of each deletion, by user and conversation."""
     stops: list[tuple[Tab, float]] = field(default_factory=list[tuple[Tab, float]])
     """Where a turn was to be stopped, and when."""
     stopped: list[tuple[Process[bool], float]] = field(default_factory=list[tuple[Process[bool], float]])
@@ -170,7 +170,7 @@ class ChatStory(Story):
         return None
 
     def post_decision(self) -> bool | None:
-        """By the buttons of a card, with the next message; sometimes of another conversation."""
+        """Decide with a card's buttons and the next message, sometimes of another conversation."""
         pending = [
             each
             for each in self.world.approvals
@@ -195,7 +195,7 @@ class ChatStory(Story):
         return Tab(person, record.conversation_id or "")
 
     def _post_elsewhere(self, tab: Tab, posted: PostedDecision) -> None:
-        """Where it may not count, so it is not noted as anybody's decision."""
+        """Decide in another conversation, where it may not count and is not recorded."""
         self.say(tab, f"I decide {self.said}", decisions=(posted,), is_noted=False)
 
     def regenerate(self) -> bool | None:
@@ -232,7 +232,7 @@ class ChatStory(Story):
             self.ask_for_change(each, self.choices.number(2))
 
     def ask_and_delete(self) -> None:
-        """Somebody asks for something, and deletes the conversation at that moment."""
+        """Propose something, and delete the conversation at that moment."""
         tab = self.tab()
         self.stage.rivals(lambda: self.ask_for_change(tab), lambda: self.delete(tab))
 
@@ -252,7 +252,7 @@ class ChatStory(Story):
         return None
 
     def farewell(self) -> list[tuple[Person, Any]]:
-        """In the end everybody can still talk."""
+        """Let each user talk once more at the end."""
         said = []
         for person in self.world.people:
             tab = Tab(person, "farewell")

@@ -171,7 +171,7 @@ class Collection:
         return found[0] if found else None
 
     async def aggregate(self, stages: Sequence[Mapping[str, Any]]) -> "Aggregation":
-        """As the stores' searches use it: without a server that has search indexes."""
+        """Aggregate as the stores' searches do, without search indexes."""
 
         def effect() -> list[Document]:
             found = self.tables.find(self.name, {})
@@ -438,4 +438,4 @@ def _copy(document: Mapping[str, Any]) -> Document:
 
 
 UNIQUE = dict(_unique_indexes())
-"""By collection: the fields of its unique indexes, and which documents are in them."""
+"""Unique indexes by collection, with their filter."""

@@ -20,7 +20,7 @@ from tests.simulation.story import SKEW, Story, written
 from tests.simulation.world import BEGINS
 
 STATE_SECONDS, WAITS_SECONDS = 130.0, 605_700.0
-"""As in statemachines/common.yaml."""
+"""The limits of statemachines/common.yaml."""
 TRIES, LATER_SECONDS = 6, 900.0
 MOST_ROUNDS = 4
 GENERATE: States = states_of("generate", "writer")
@@ -39,7 +39,7 @@ class Execution:
     workflow: str = "generate_card"
     states: States = field(default_factory=lambda: GENERATE, repr=False)
     tokens: list[str] = field(default_factory=list[str])
-    """Of each time that it asked."""
+    """Task tokens, one for each question."""
     is_waiting: bool = False
     end: str = ""
 
@@ -52,7 +52,7 @@ class Execution:
 class ExecutionStory(Story):
     executions: list[Execution] = field(default_factory=list[Execution])
     token_of: dict[str, tuple[Execution, str]] = field(default_factory=dict[str, tuple[Execution, str]])
-    """By token: the execution that waits with it, and its approval's id, once it was asked for."""
+    """Executions and approval ids, by task token."""
     crashes: list[str] = field(default_factory=list[str])
     tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
@@ -126,7 +126,7 @@ class ExecutionStory(Story):
         await self.until_done("note_end", execution, given, tries=20)
 
     async def ask(self, execution: Execution, revises: str | None) -> Given | str:
-        """What it was answered, empty at its time limit; or the error with which it ends."""
+        """Wait for the answer; empty at the time limit, or the error that ends the execution."""
         while True:
             token = new_task_token(len(self.token_of) + 1)
             answered: asyncio.Future[Given] = asyncio.get_running_loop().create_future()

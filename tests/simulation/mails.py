@@ -29,7 +29,7 @@ THINKS = (0.1, 3.0, 61.0, 700.0)
 
 @dataclass(frozen=True)
 class Container:
-    """In place of that of the pages' function."""
+    """Replaces the container of the pages' function."""
 
     world: World
 
@@ -42,9 +42,9 @@ class Container:
 @dataclass
 class MailStory(Story):
     ended: list[tuple[float, str, str]] = field(default_factory=list[tuple[float, str, str]])
-    """When who was told that which kind of mail has ended."""
+    """Times when users were told that a kind of mail has ended."""
     returned: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
-    """From when mail to whom is known to come back."""
+    """Times from which mail to a user is known to come back."""
     leaked: list[str] = field(default_factory=list[str])
 
     @property
@@ -95,7 +95,7 @@ class MailStory(Story):
         return None
 
     def guess(self) -> bool | None:
-        """Somebody alters the link of a mail, and posts it."""
+        """Post an altered link."""
         if not (mail := self._some_mail()) or not (token := _link_of(mail)):
             return False
         place = self.choices.one((0, 20, 41))

@@ -34,9 +34,9 @@ class Fact:
     is_sensitive: bool
     replaces: "Fact | None" = None
     said: list[Process[Any]] = field(default_factory=list[Process[Any]])
-    """By which the person said it."""
+    """Processes in which the person said it."""
     forgotten: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    """When they asked for it to be forgotten, and when they were told that it is."""
+    """Start and end of each forgetting."""
     undone: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     corrected: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     read: list[Process[Any]] = field(default_factory=list[Process[Any]])
@@ -55,7 +55,7 @@ class MemoryStory(Story):
     seen: list[str] = field(default_factory=list[str])
     """Sentences about what somebody saw of others."""
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Which memory was to go, and at whose wish."""
+    """Memories to be forgotten, with the user who asked."""
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
@@ -195,7 +195,7 @@ class MemoryStory(Story):
         return None
 
     def decide(self) -> bool | None:
-        """On what is to be kept or forgotten, with the card's button."""
+        """Decide on memories to keep or forget, with the card's button."""
         pending = [each for each in self.world.approvals if each.kind == "memory" and each.status == "pending"]
         if not pending:
             return False
@@ -205,7 +205,7 @@ class MemoryStory(Story):
         return None
 
     def look(self) -> bool | None:
-        """Somebody lists, searches and reads memories; also those of others."""
+        """List, search and read memories, also those of others."""
         person = self.stage.someone()
         query = self.choices.one((None, "bee called"))
         documents = [*self.world.table(memories.COLLECTION).values()]
@@ -249,7 +249,7 @@ class MemoryStory(Story):
         return document, next(each for each in self.facts if each.text == document["content"])
 
     def _lineage(self, memory_id: str) -> list[Fact]:
-        """What the memory says now, and what it had replaced."""
+        """Return the memory's present text and its earlier ones."""
         documents, ids = self.world.table(memories.COLLECTION), [memory_id]
         for found in ids:  # which grows
             ids += [key for key, each in documents.items() if each.get("superseded_by") == found and key not in ids]
@@ -335,7 +335,7 @@ class MemoryStory(Story):
         return False
 
     def _gone_by_nobody(self) -> Iterator[str]:
-        """What is forgotten was to be forgotten, undone or declined."""
+        """Yield memories that are forgotten although nobody forgot, undid or declined them."""
         reasons = {memory_id for memory_id, _ in self.asked}
         for versions in self.world.records.values():
             for _, document in written(versions):

@@ -89,7 +89,7 @@ class Schedule:
         await self.end_quietly()
 
     def _acts(self) -> list[tuple[int, Act]]:
-        """What happens in this schedule: much of some stories, or something of all of them."""
+        """Return the acts of this schedule: many of some stories, or some of all."""
         approvals, accounts = self.approvals.acts, self.accounts.acts
         match self.choices.number(8):
             case 0:
@@ -119,7 +119,7 @@ class Schedule:
             self.approvals.sweep()
 
     async def end_quietly(self) -> None:
-        """Without faults, sweeps go on until nothing is left to do."""
+        """Run sweeps without faults until nothing is due."""
         scheduler, wait = self.world.scheduler, 20.0
         scheduler.is_quiet = True
         ends = scheduler.now + 100.0  # what is late has come by then
@@ -152,7 +152,7 @@ class Schedule:
 
 @contextmanager
 def stood_in(world: World) -> Iterator[None]:
-    """In place of models, of AWS, of chance, and of the metrics."""
+    """Replace models, AWS, chance and metrics."""
     chance = Random(0)
     tokens = SimpleNamespace(
         token_bytes=chance.randbytes,

@@ -32,12 +32,12 @@ class Choices:
 
     @classmethod
     def of(cls, seed: str) -> "Choices":
-        """From a number, or from the code of an earlier run, which begins with x."""
+        """Return the choices of a number, or of the code of an earlier run, which begins with x."""
         code = bytes.fromhex(seed[1:]) if seed.startswith("x") else random.Random(int(seed)).randbytes(cls.LENGTH)
         return cls(code)
 
     def number(self, below: int) -> int:
-        """At most 256."""
+        """Return a number below 256 at most."""
         self.taken.append(next(self._numbers, 0) % below)
         return self.taken[-1]
 
@@ -69,10 +69,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return ()
 
     def _process_events(self, event_list: Any) -> None:
-        """There are no sockets."""
+        """Do nothing: there are no sockets."""
 
     def _write_to_self(self) -> None:
-        """There are no other threads."""
+        """Do nothing: there are no other threads."""
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> "asyncio.Future[T]":
         done = self.create_future()
@@ -87,7 +87,7 @@ FOREVER = 1e9
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to one call."""
+    """The fault of one call."""
 
     name: str
     before: bool = False
@@ -128,17 +128,17 @@ FAULTS = (
     Fault("was never answered, without effect", arrives=False, is_silent=True),
     Fault("was never answered, after its effect", is_silent=True),
 )
-"""Of any call."""
+"""Faults of any call."""
 TWICE = Fault("was delivered twice", repeats=True)
 BUSY = Fault("was refused for now", is_busy=True)
 MOST_FAULTS, LONGEST_SKIP = 9, 24
 READS_A_COUNT = 3
-"""Of so many reads one can go wrong, but every write can."""
+"""One in so many reads can fail; every write can."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How calls of one kind go wrong."""
+    """The faults of one kind of calls."""
 
     error: Callable[[], Exception]
     """Made for a call without an answer."""
@@ -149,7 +149,7 @@ class Kind:
     patience: float = FOREVER
     """Seconds until `error` comes for a call that has no answer."""
     weight: int = 1
-    """How much more often its writes go wrong than others'."""
+    """Relative frequency of faults in its writes."""
     faults: Sequence[Fault] = FAULTS
     busy: Callable[[], Any] = lambda: None
     """The answer that refuses a call for now."""
@@ -172,10 +172,10 @@ class Process(Generic[T]):
     over: "asyncio.Future[None]" = field(init=False)
     """Done once it ended or died."""
     ended: float = -1.0
-    """When it ended by itself; negative if it did not."""
+    """Time when it ended by itself; negative if it did not."""
     is_dead: bool = False
     faults: int = 0
-    """How many of its calls went wrong, other than that they were slow."""
+    """Number of its failed calls, not counting slow ones."""
     result: T | None = None
     error: BaseException | None = None
 

@@ -16,7 +16,7 @@ class Played(Protocol):
 
     @property
     def script(self) -> Sequence[str]:
-        """Who did what, and which call failed how."""
+        """The acts with their actors and the faults of calls."""
         ...
 
     @property

@@ -20,7 +20,7 @@ SETTINGS = Settings(
     approve_url="https://approve.example/approve",
     mail_from="agent@example.org",
 )
-"""Of the functions that may decide and carry out."""
+"""Settings of functions that decide and execute."""
 CHAT_SETTINGS = Settings(
     mongodb_uri="mongodb://127.0.0.1:9",
     mongodb_database="simulated",
@@ -30,7 +30,7 @@ CHAT_SETTINGS = Settings(
     embeddings_base_url="http://127.0.0.1:9/v1",
     candidate_api_url=f"https://app.example{API_PATH}",
 )
-"""Of the chat, which has neither the secret of the write API nor the key of task tokens."""
+"""Settings of the chat, without the write API's secret and the key of task tokens."""
 TIGHT: dict[str, Any] = {"messages_a_minute": 2, "running_turns": 1, "day_ceiling_usd": 0.02}
 MOST_UNASKED = 2
 """The limits of some schedules, which can be reached in them."""

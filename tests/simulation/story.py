@@ -1,4 +1,4 @@
-"""What all stories of a schedule share: who acts, in which process, and what was said and decided."""
+"""Shared parts of all stories: who acts, in which process, and what was said and decided."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -24,7 +24,7 @@ EXPIRED = -400.0
 
 @dataclass(frozen=True)
 class Decided:
-    """What a person decided, and when."""
+    """A person's decision, with its time."""
 
     at: float
     by: DecidedBy
@@ -33,17 +33,17 @@ class Decided:
 
 @dataclass
 class Stage:
-    """Where the stories of one schedule are played."""
+    """The stage of a schedule's stories."""
 
     world: World
     decided: dict[str, list[Decided]] = field(default_factory=dict[str, list[Decided]])
-    """What the owner of each approval decided, with a token or link that was valid."""
+    """Valid decisions of each approval's owner."""
     paused: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
-    """When whom was told that nothing of theirs runs any more."""
+    """Times when users were told that everything is paused."""
     leaving: set[str] = field(default_factory=set[str])
-    """Who asked for their account to be erased, and begins nothing any more."""
+    """Users who asked for erasure, and act no more."""
     tasks: list["asyncio.Task[None]"] = field(default_factory=list[Any])
-    """What goes on for days, and is waited for."""
+    """Long tasks, which are awaited at the end."""
 
     @property
     def choices(self) -> Choices:
@@ -114,7 +114,7 @@ class Stage:
     def states(
         self, collection: str, key: str, read: Callable[[dict[str, Any]], T], nothing: T
     ) -> list[tuple[float, T]]:
-        """What the document said, and since when; `nothing` while there was none."""
+        """Return the document's states with their times; `nothing` while it was missing."""
         versions = self.world.versions[collection].get(key, ())
         return [(-1.0, nothing), *((at, read(each) if each else nothing) for at, each, _ in versions)]
 
@@ -141,7 +141,7 @@ class Story:
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        """With their weights. An act returns False if there is nothing yet that it could be done to."""
+        """Acts with their weights. An act returns False if it has no subject yet."""
         raise NotImplementedError
 
     def check(self) -> Iterator[str]:
@@ -150,5 +150,5 @@ class Story:
 
 
 def written(versions: list[Version]) -> list[tuple[float, dict[str, Any]]]:
-    """When each version was written, without deletions."""
+    """Return the times of all versions but deletions."""
     return [(at, document) for at, document, _ in versions if document is not None]

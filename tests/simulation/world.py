@@ -70,7 +70,7 @@ class Person:
 
 ADA, BEN = PEOPLE = (Person("Ada"), Person("Ben"))
 CONVERSATIONS = ("morning", "evening")
-"""Both have one of each id."""
+"""Both conversations have one of each id."""
 BEGINS = 1_800_057_000.0
 """Ten minutes before midnight."""
 TOKEN_SECONDS, ACT_SECONDS = 600.0, 30.0
@@ -148,11 +148,11 @@ class World:
     written_by: dict[tuple[str, str], Version] = field(default_factory=dict[tuple[str, str], Version])
     """The last write of each document."""
     removed_by: list[tuple[str, Version]] = field(default_factory=list[tuple[str, Version]])
-    """What was deleted, with its last version."""
+    """Deleted documents with their last version."""
     sent: list[Sent] = field(default_factory=list[Sent])
     effects: list[Effect] = field(default_factory=list[Effect])
     elsewhere: list[tuple[float, str, str]] = field(default_factory=list[tuple[float, str, str]])
-    """When which field of whom was changed by others."""
+    """Changes by others: time, user and field."""
     prompts: list[PromptSeen] = field(default_factory=list[PromptSeen])
     judged_for: list[str] = field(default_factory=list[str])
     """The user of each request to a judge, which costs `JUDGE_USD`."""
@@ -196,7 +196,7 @@ class World:
 
     @property
     def approvals(self) -> list[Approval]:
-        """As they are now."""
+        """The approvals as they are now."""
         return [self._parsed(each) for each in self.table(approvals.COLLECTION).values()]
 
     def _parsed(self, document: Document) -> Approval:
@@ -215,12 +215,12 @@ class World:
         return {**{name: found.get(name) for name in FIRST_VALUES}, "cards": cards}
 
     def change_elsewhere(self, user_id: str, **values: Any) -> None:
-        """As the user does in the candidate app."""
+        """Change fields as the user does in the candidate app."""
         self.elsewhere += [(self.scheduler.now, user_id, name) for name in values]
         self.tables.update(CANDIDATES, {"_id": user_id}, {"$set": values, "$inc": {"version": 1}})
 
     def say(self, user_id: str, conversation_id: str, run_id: str, message: str) -> None:
-        """As a turn stores what its user typed."""
+        """Store the user's message as a turn does."""
         turn = {"message_id": f"m-{run_id}", "text": message, "started_at": self.time}
         here = conversations.key_query(user_id, conversation_id)
         first = {"id": conversation_id, "lease_until": 0.0, "design": "default", "last_used": self.time}
@@ -317,16 +317,16 @@ class World:
         return answer
 
     async def judged(self, services: Any, user_id: str, *_: Any) -> bool:
-        """In place of the model that judges whether a message asks for a change: it always does."""
+        """Replaces the model that judges whether a message asks for a change: always true."""
         return await self._asked_model(services, user_id, "judge", lambda: True)
 
     async def judged_note(self, service: Any, note: Any) -> Any:
-        """In place of the model that judges whether the user's words say it: they always do."""
+        """Replaces the model that judges whether the user's words support a note: always true."""
         checked = note.model_copy(update={"is_checked": True})
         return await self._asked_model(service.services, service.user_id, "judge", lambda: checked)
 
     async def compared(self, services: Any, user_id: str, pairs: Sequence[Any], **_: Any) -> list[str]:
-        """In place of the model that says how two memories relate: of all, only one holds."""
+        """Replaces the model that compares memories: only one of all holds."""
         return await self._asked_model(services, user_id, "compare", lambda: ["contradicts"] * len(pairs))
 
     async def _asked_model(self, services: Any, user_id: str, name: str, answer: Callable[[], T]) -> T:

@@ -71,7 +71,7 @@ class World:
     boards: JobBoardsServer
     clock: FakeClock
     database: Any
-    """By pymongo's client that blocks."""
+    """A synchronous database of pymongo."""
     replaced: dict[tuple[str, str], Handler] = field(default_factory=dict)
     """The handlers of single states, by their workflow and their name."""
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
@@ -140,11 +140,11 @@ class World:
             self.aws.register(name, own)
 
     def let_time_pass_between_tries(self) -> None:
-        """Of publishing: hurried retries take no time, and what was begun counts as left behind only after a minute."""
+        """Retries of publishing take no time, and an effect counts as abandoned after a minute."""
         self._put("publish", "generate_card", None)
 
     def _put(self, state: str, folder: str, wrapped: Callable[[Handler], Handler] | None) -> None:
-        """In place of a state's own handler; None puts that one back."""
+        """Replace a state's handler; None restores it."""
         sides = functions(BY_NAME[folder])
         [function] = [each for side, each in sides.items() if state in states_of(folder, side)]
         properties = TEMPLATE.python_functions()[function]
@@ -264,7 +264,7 @@ class Person:
         )
 
     def is_executed(self) -> Approval:
-        """As far as it can be now, by whoever sweeps up."""
+        """Execute the approval as far as the sweeps can now."""
         approval_id = self.asked().id
         return self.world.run(lambda services: execute(services, self.user_id, approval_id))
 
@@ -285,7 +285,7 @@ class Person:
         self.world.run(lambda services: services.autonomy.set_level(self.user_id, level, now))
 
     def is_asked(self, times: int = 1) -> Approval:
-        """Once they were asked so often."""
+        """Wait for this number of questions; returns the newest."""
 
         def asked() -> bool:
             self.still_runs()
@@ -337,7 +337,7 @@ class Person:
         return card and {name: card[name] for name in ("style", "headline", "sections") if card[name] is not None}
 
     def publications(self) -> int:
-        """How often the candidate app was asked for it."""
+        """Return the number of requests to publish."""
         path = f"/cards/{self.draft_id}"
         sent = [each for each in self.world.app.api.requests if each["path"].endswith(path)]
         return len([each for each in sent if each["method"] == "PUT"])
@@ -409,6 +409,6 @@ def maya(someone: Person) -> Person:
 
 @pytest.fixture
 def ada(someone: Person) -> Person:
-    """Whose card has one section, for what is not about sections."""
+    """A person whose card has one section, for tests of other things."""
     someone.has("candidates_enhanced", education=[{"degree": "BSc Nursing", "school": "University of Leeds"}])
     return someone

@@ -79,7 +79,7 @@ def let_time_out(task_token: str) -> None:
 
 
 class Pause:
-    """In place of the module `time` where the interpreter waits before a retry."""
+    """Replaces the module `time` where the interpreter waits before a retry."""
 
     @staticmethod
     def sleep(seconds: float) -> None:

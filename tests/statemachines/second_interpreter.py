@@ -25,7 +25,7 @@ from infra.local.environment import ACCOUNT, REGION, ROOT, aws_variables
 from infra.local.schedules import Schedule, event_of
 
 PYTHON = os.environ.get("SECOND_INTERPRETER", "")
-"""That has LocalStack installed; empty runs the machines in moto."""
+"""A Python with LocalStack; empty runs the machines in moto."""
 SERVER = Path(__file__).with_name("localstack_server.py")
 
 

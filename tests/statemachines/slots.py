@@ -23,7 +23,7 @@ class Slots:
         self._now = 0.0
         self._running = 0
         self._awake = 0
-        """Those that slept, and did not call again yet."""
+        """Threads that slept and have not called again."""
         self._wakes: list[float] = []
         self._changed = threading.Condition()
 

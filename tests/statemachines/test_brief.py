@@ -35,7 +35,7 @@ ZONE = "Europe/Lisbon"
 
 
 class User:
-    """Whose briefings come at eight, in Lisbon."""
+    """A user in Lisbon whose briefings come at eight."""
 
     def __init__(self, world: World, zone: str = ZONE, **chosen: Any) -> None:
         self.world, self.user_id, self.zone = world, f"auth0|{uuid.uuid4().hex}", zone
@@ -140,7 +140,7 @@ def _nobody_is_due(world: World) -> None:
 
 
 def comes(world: World, user: User) -> list[str]:
-    """Their hour comes, and all that was begun ends; return how the executions ended."""
+    """Let the hour come and all executions end; returns how they ended."""
     planned = user.plan().next
     world.clock.now = max(world.clock.now, planned.at)
     return sweep(world)
@@ -467,7 +467,7 @@ def test_each_line_says_when_it_happened_in_the_app_and_in_the_mail(world: World
 
 
 def test_with_each_source_and_each_answer_at_its_limit_it_takes_less_than_two_minutes() -> None:
-    """By the limits as they stand: all sources are asked at once."""
+    """By the real limits: all sources are read at once."""
     kept = 3 * DATABASE_ANSWERS_WITHIN_SECONDS  # once a state
     mailed = aws.ATTEMPTS * (aws.CONNECT_SECONDS + aws.ANSWERS_WITHIN_SECONDS)
     assert gathering.SOURCE_SECONDS + kept + mailed < 120

@@ -1,4 +1,4 @@
-"""What every state of every workflow keeps to, called as its function is called."""
+"""Rules of every state of every workflow, called as its function is called."""
 
 import json
 import re
@@ -72,7 +72,7 @@ def call(each: Conforming, given: Mapping[str, Any]) -> Any:
 
 @each_state
 def test_a_state_takes_the_input_of_another_version(each: Conforming) -> None:
-    """With no more than the required fields, and with fields that this version does not know."""
+    """Inputs with the required fields only, and with unknown fields."""
     given = each.state.model.model_validate({**minimal_input(each.state.model), **OF_A_LATER_VERSION})
     assert OF_A_LATER_VERSION.keys().isdisjoint(given.out)
     assert each.state.model.model_validate(given.out) == given
@@ -151,7 +151,7 @@ def delivered_twice(world: World, model: ModelServer, workflow: Workflow) -> Ite
         return handler
 
     def untimed(documents: Sequence[Document]) -> list[Document]:
-        """What is told a second time may be told at a later time."""
+        """Return documents without their times, which may differ in a repetition."""
         return [{name: each[name] for name in each if name not in ("updated_at", "expires_at")} for each in documents]
 
     with world.around(workflow, twice):
@@ -335,7 +335,7 @@ def test_without_a_provider_each_state_fails_safely_is_tried_again_and_its_user_
 
 
 def tries_more(workflow: Workflow, name: str) -> int:
-    """How often the machine tries a state again that no model answers."""
+    """Return the machine's number of retries of a state when no model answers."""
     machine = read_machine(ROOT / SOURCES / f"{workflow.name}{SUFFIX}")
     [state] = [state for state_name, state in states_of(machine) if state_name == name]
     return sum(each["MaxAttempts"] for each in state["Retry"] if ModelUnavailable.__name__ in each["ErrorEquals"])

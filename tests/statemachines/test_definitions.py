@@ -1,4 +1,4 @@
-"""What no tool looks at in a state machine: its targets, its ends, its limits and what is substituted."""
+"""Targets, ends, limits and substitutions of the state machines, which no tool checks."""
 
 import json
 import re
@@ -26,7 +26,7 @@ State = dict[str, Any]
 
 
 def states_of(part: dict[str, Any]) -> Iterator[tuple[str, State]]:
-    """Those inside a Map too."""
+    """Yield the states, also those inside a Map."""
     for name, state in part["States"].items():
         yield name, state
         if "ItemProcessor" in state:

@@ -351,7 +351,7 @@ def test_a_wish_that_begins_a_card_and_changed_nothing_is_said_to_have_changed_n
     ada.is_at(level)
 
     def drafted(wish: str, times: int) -> tuple[str, str]:
-        """What its person reads of the draft, and what they are asked."""
+        """Ask for a card; returns the draft's label and the questions."""
         ada.draft_id = f"draft_{uuid.uuid4().hex}"
         ada.world.clock.advance(1)
         ada.wants_a_card(wish=wish)
@@ -410,12 +410,12 @@ def test_a_section_that_dies_pays_no_model_twice_for_what_was_kept(
 
 
 def prompts(model: ModelServer) -> list[str]:
-    """What was asked of the writer."""
+    """Return the prompts of the writer."""
     return [each.json["messages"][1]["content"] for each in asked_of(model, WRITER)]
 
 
 def questions(model: ModelServer) -> list[str]:
-    """What was asked of the judge."""
+    """Return the questions to the judge."""
     return [each.json["messages"][1]["content"] for each in asked_of(model, JUDGE)]
 
 
@@ -726,7 +726,7 @@ def test_a_card_is_drafted_anew_without_what_was_forgotten(maya: Person, world: 
 def test_a_memory_forgotten_at_the_moment_of_publishing_is_not_published(
     maya: Person, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever forgets sees a record that is being carried out, and whoever carries it out looks once more."""
+    """The forgetting sees a record in execution, and the execution looks once more."""
     maya.said(OWNED)
     maya.wants_a_card()
     maya.is_asked()
@@ -786,11 +786,11 @@ def test_an_outcome_that_stays_unknown_ends_as_failed_and_the_record_goes_on(ada
 
 
 class Killed(BaseException):
-    """Where a process died: nothing of ours may catch it."""
+    """The death of a process, which no code of ours may catch."""
 
 
 Exited = type("Runtime.ExitError", (Exception,), {})
-"""What the state machine reads of that."""
+"""The error that the state machine reads after such an exit."""
 
 STEPS = {
     "the record says that it has begun": (Approvals, "replace", 1),
@@ -836,7 +836,7 @@ def test_a_process_that_dies_around_the_effect_publishes_once(
 
 
 def dies(own: Callable[..., Any], nth: int, after: bool) -> Callable[..., Any]:
-    """At the nth call, before or after it did what it does."""
+    """Die at the nth call, before or after its effect."""
     calls: list[None] = []
 
     async def call(self: Services, *args: Any, **more: Any) -> Any:

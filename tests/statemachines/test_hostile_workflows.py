@@ -38,7 +38,7 @@ def _credulous(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def unasked(world: World) -> Callable[[], list[Any]]:
-    """What the candidate app was asked to change, besides keeping an uploaded file."""
+    """Return the requested changes of the candidate app, except stored files."""
     before = len(world.app.api.requests)
 
     def asked() -> list[Any]:

@@ -43,12 +43,12 @@ class Talked:
 
 
 def _own(answer: str) -> str:
-    """Without what it quotes."""
+    """Return the answer without its quotes."""
     return re.sub(r"“[^”]*”", "", answer)
 
 
 def talked(ada: Interviewee, lines: list[str], role: str = "interview") -> Talked:
-    """Until it ends by itself; the last line is repeated."""
+    """Talk until the interview ends by itself; the last line is repeated."""
     answers, said, enough = list[str](), list[str](), None
     for turn in range(MOST_TURNS):
         line = lines[min(turn, len(lines) - 1)]

@@ -1,4 +1,4 @@
-"""From a file to one question: what stands there is found with its quote, what does not is not proposed."""
+"""From a file to one question: only fields with a quote in the text are proposed."""
 
 import uuid
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class User:
         return self.world.run(lambda services: start(services, self.user_id, name, content))
 
     def gives_and_waits(self, content: bytes = TEXT) -> tuple[str, ResumeRecord]:
-        """How the execution ended, and the record."""
+        """Upload a file and wait; returns the execution's end and the record."""
         record = self.gives(content)
         status = self.world.aws.outcome(f"{EXECUTIONS}:resume-{record.id}").status
         return status, self.world.run(lambda services: services.resumes.get(self.user_id, record.id))
@@ -82,7 +82,7 @@ def field(value: str, quote: str = "") -> dict[str, str]:
 
 
 def ideal(person: Person) -> dict[str, Any]:
-    """What a reader finds who overlooks nothing and makes nothing up."""
+    """Return the fields that a perfect reader finds."""
     jobs = []
     for job in person.jobs:
         start, _, end = job.dates.partition(" – ")

@@ -64,7 +64,7 @@ class Redraft(Person):
         return self.world.database["candidates_enhanced"].find_one({"user_id": self.user_id})["headline"]
 
     def begun(self) -> int:
-        """How many executions draft for them."""
+        """Return the number of executions that draft for them."""
         return len([each for each in self.world.aws.workflows() if each.name == f"card-{self.draft_id}"])
 
     def events(self, *types: str) -> list[str]:

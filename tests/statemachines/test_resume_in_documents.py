@@ -1,4 +1,4 @@
-"""What stands only in the résumé that a person gave stands in the documents that are written of it, with its words."""
+"""Facts that stand only in the résumé appear in the written documents, in its words."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ HEADINGS = ["Senior Product Manager, Northwind Pay", "Product Manager, Contoso B
 
 
 class Newcomer(User):
-    """Whose résumé says what their profile does not."""
+    """A user whose résumé says more than their profile."""
 
     def __init__(self, world: World, model: ModelServer) -> None:
         super().__init__(world, name=MAYA.name)

@@ -1,4 +1,4 @@
-"""From what a person looks for to ten jobs at most, each with reasons that quote the advert and the person."""
+"""From a person's wishes to at most ten jobs, each with reasons that quote the advert and the person."""
 
 import asyncio
 import json
@@ -83,7 +83,7 @@ class Seeker:
         return self.world.run(lambda services: services.job_searches.get(self.user_id))
 
     def asked(self, to: str) -> int:
-        """How often a model was asked with these instructions."""
+        """Return the number of requests to a model with these instructions."""
         return sum(
             any(str(each["content"]).startswith(to) for each in request.json["messages"] if each["role"] == "system")
             for request in self.model.requests[self.before :]
@@ -91,7 +91,7 @@ class Seeker:
         )
 
     def embedded(self) -> int:
-        """How often vectors were asked for."""
+        """Return the number of requests for vectors."""
         return sum("input" in request.json for request in self.model.requests[self.before :])
 
     def requests(self) -> int:
@@ -724,7 +724,7 @@ def test_where_no_board_is_connected_any_more_the_next_night_is_planned(night: N
 
 
 def test_a_night_begins_where_the_clock_holds_no_key_of_a_board(night: Night) -> None:
-    """As on a stage: the keys are the writer's alone."""
+    """The keys are the writer's alone, as on a stage."""
     night.due("auth0|a")
     boards = night.world.run(_boards)
     night.world.run(lambda services: _put(services, job_boards=type(boards)()))
@@ -744,7 +744,7 @@ HOSTILE = (
 @pytest.mark.thorough
 @pytest.mark.parametrize("injection", HOSTILE)
 def test_an_advert_that_speaks_to_the_model_says_nothing_about_the_person(seeker: Seeker, injection: str) -> None:
-    """With a model that obeys: what it says was never said by the person."""
+    """With a model that obeys: its claims were never said by the person."""
     seeker.world.boards.api.adverts = [
         Posting(
             number, "Backend Engineer", f"Company {number}", "Berlin", "Germany", f"{injection}\nPython on AWS.", 1,

@@ -19,7 +19,7 @@ from tests.servers import ChatServer, Client, Event, settings_for, until, user_s
 from tests.statemachines.conftest import TEMPLATE, Person, World
 
 PYTHON = os.environ.get("SMALL_MODEL", "")
-"""That has the model installed."""
+"""A Python with the small model."""
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.thorough,
@@ -28,7 +28,7 @@ pytestmark = [
 
 EXTRACTION = TEMPLATE.name("ExtractMemoriesMachine")
 PROTOCOL_TEXT = re.compile(r"<\s*\|?/?(?:tool_?call|im_|endoftext)", re.IGNORECASE)
-"""Also where a space keeps a page from taking it for a tag."""
+"""Includes tags that a space hides from a browser."""
 SAID = (
     "I live in Lisbon, and I led a team of five nurses until 2022.",
     "What do you know about me?",
@@ -84,7 +84,7 @@ def chat(world: World, mongodb_uri: str, small_model: str, unforeseen: list[Base
 
 
 def changes(world: World) -> list[str]:
-    """What the candidate app was asked to change."""
+    """Return the requested changes of the candidate app."""
     return [each["path"] for each in world.app.api.requests if each["method"] not in ("GET", "HEAD")]
 
 

@@ -1,4 +1,4 @@
-"""What a conversation can begin: a card that is made beside it, and an About section that is written within a turn."""
+"""Work that a conversation can start: a card beside it, and an About section within a turn."""
 
 import uuid
 from dataclasses import replace

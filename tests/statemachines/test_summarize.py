@@ -1,4 +1,4 @@
-"""What fell out of a conversation's window, summed up beside the conversation, with the real machine."""
+"""The summary of messages that left a conversation's window, with the real state machine."""
 
 import re
 import uuid
@@ -33,7 +33,7 @@ def summed_up(*lines: tuple[str, str, str]) -> Reply:
 
 @dataclass
 class Talker:
-    """Somebody in a long conversation."""
+    """A user in a long conversation."""
 
     world: World
     chat: ChatServer
@@ -55,14 +55,14 @@ class Talker:
         self.statuses()
 
     def statuses(self) -> list[str]:
-        """Of the workflows that sum up, once they ended; oldest first."""
+        """Return the ends of the executions that summarize, oldest first."""
         machine = TEMPLATE.arn("ExtractMemoriesMachine").replace(":stateMachine:", ":execution:")
         known = {each["run_id"] for each in self.world.database["agent_messages"].find({"user_id": self.user_id})}
         begun = [each for each in self.world.aws.workflows() if each.name.removeprefix("summary-") in known]
         return [self.world.aws.outcome(f"{machine}:{each.name}").status for each in reversed(begun)]
 
     def forgets(self, content: str) -> None:
-        """By a memory of it, on the page."""
+        """Forget a memory with this content, on the page."""
         message = self.world.database["agent_messages"].find_one({"user_id": self.user_id, "content": content})
         assert message
         source = {"kind": "conversation", "conversation_id": self.conversation_id, "message_ids": [message["id"]]}
@@ -84,14 +84,14 @@ class Talker:
         return [(each["who"], each["text"], each["quote"]) for each in self.kept()["summary"]["lines"]]
 
     def told(self) -> list[str]:
-        """What the model is told of earlier, in the next turn."""
+        """Return the earlier messages' summary in the next turn's prompt."""
         self.says("Go on.")
         request = [each for each in self.model.requests if each.json.get("stream")][-1]
         said = [each["content"] for each in request.json["messages"] if each["role"] == "user"]
         return re.findall(r"- (?:The user|You): [^<\n]+", said[0]) if "<earlier_conversation>" in said[0] else []
 
     def asked_to_sum_up(self) -> list[str]:
-        """What the model was given, each time."""
+        """Return the prompts that ask for a summary."""
         return [str(each.json["messages"][-1]) for each in self.model.requests if WRITER in str(each.json)]
 
 

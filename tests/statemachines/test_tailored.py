@@ -1,4 +1,4 @@
-"""From an advert to a document that says nothing its person did not say."""
+"""From an advert to a document whose statements are all the person's own."""
 
 import uuid
 from dataclasses import dataclass

@@ -30,7 +30,7 @@ TOOLS: dict[str, Json] = {
 
 @pytest.fixture
 def collector(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
-    """To which the containers send, made anew for it."""
+    """A new collector for the containers' spans."""
     both = (container.services, container.resume_services)
     with Collector() as collector:
         monkeypatch.setenv("TRACES_URL", collector.url)

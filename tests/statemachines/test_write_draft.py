@@ -1,4 +1,4 @@
-"""What an interview makes of an answer while its person thinks, with the real machine and the real handlers."""
+"""An interview's answer is read and drafted while the person thinks, with the real state machine and handlers."""
 
 import uuid
 from collections.abc import Callable, Iterator

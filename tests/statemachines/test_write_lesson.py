@@ -1,4 +1,4 @@
-"""From a confirmed topic to a lesson: every sentence cites the library or is marked, and three questions fall due."""
+"""From a confirmed topic to a lesson: each sentence cites the library or is marked, and three questions become due."""
 
 import json
 import uuid
@@ -75,7 +75,7 @@ class Learner:
         self.before = len(model.requests)
 
     def begins(self, *script: Reply, topic: str = "Active listening", asked_at: str = "1") -> tuple[str, Lesson]:
-        """How the execution ended, and the lesson."""
+        """Run the workflow; returns the execution's end and the lesson."""
         lesson = self.asks_for_it(*script, topic=topic, asked_at=asked_at)
         status = self.world.aws.outcome(f"{EXECUTIONS}:lesson-{lesson.id}").status
         return status, self.world.run(lambda services: services.lessons.get(self.user_id, lesson.id))
@@ -99,7 +99,7 @@ class Learner:
         return self.world.run(start)
 
     def asked(self, to: str) -> int:
-        """How often a model was asked with these instructions."""
+        """Return the number of requests to a model with these instructions."""
         return sum(
             any(str(each["content"]).startswith(to) for each in request.json["messages"] if each["role"] == "system")
             for request in self.model.requests[self.before :]

@@ -45,7 +45,7 @@ class Sent(CommandListener):
 
 
 class Replies(CommandListener):
-    """What the server answered to reads: documents, and their bytes."""
+    """Records the number of documents and bytes in the server's answers."""
 
     def __init__(self) -> None:
         self.forget()
@@ -80,7 +80,7 @@ def replies() -> Replies:
 async def database(
     mongodb_uri: str, database_name: str, sent: Sent, replies: Replies, watch: Watch
 ) -> AsyncIterator[AsyncDatabase[Document]]:
-    """With our indexes, as `apply` makes them."""
+    """A database with our indexes, as `apply` makes them."""
     async with AsyncMongoClient[Document](mongodb_uri, tz_aware=True, event_listeners=[sent, replies, watch]) as client:
         database = client[database_name]
         for collection, indexes in INDEXES.items():

@@ -1,4 +1,4 @@
-"""What reads documents of all users is marked, and reads by an index."""
+"""Queries across users are marked as such, and use an index."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
@@ -108,7 +108,7 @@ NEW = {"consolidated": False, "status": "active"}
 
 
 def is_served(command: Mapping[str, Any]) -> bool:
-    """Whether an index, or `_id`, finds just what is chosen, or its beginning, in the order that is asked for."""
+    """True if an index, or `_id`, serves the filter and the order."""
     name, collection = next(iter(command.items()))
     match name:
         case "find":

@@ -1,4 +1,4 @@
-"""Who holds a conversation, and what is kept of it whatever dies when."""
+"""Leases of conversations, and the stored messages whatever process dies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

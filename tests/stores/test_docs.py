@@ -1,4 +1,4 @@
-"""How Qwestly works: sections that are added, replaced and taken out by their ids."""
+"""Sections of the documentation are added, replaced and removed by id."""
 
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase

@@ -1,4 +1,4 @@
-"""What a session starts with: the most salient memories, and the best for its first message."""
+"""The memories of a first prompt: the most salient, and the best matches of its message."""
 
 import asyncio
 import logging
@@ -61,7 +61,7 @@ async def down() -> list[float]:
 
 @dataclass
 class Sleep:
-    """Is over at once, or never."""
+    """A sleep that ends at once, or never."""
 
     over: bool
     asked: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a consolidation merged, and how its memories look meanwhile: each user's own, ids and numbers alone."""
+"""The journal of consolidations, and its memories meanwhile: per user, with ids and numbers only."""
 
 from typing import Any
 

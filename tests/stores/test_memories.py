@@ -1,4 +1,4 @@
-"""What is remembered: the most salient first, only what holds, and no vectors where none are compared."""
+"""Memories: the most salient first, active ones only, and vectors only for comparisons."""
 
 import asyncio
 from collections.abc import Callable

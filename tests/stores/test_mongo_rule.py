@@ -1,4 +1,4 @@
-"""Whose commands the rule hears, and that a test fails by it."""
+"""The rule hears every command of the package, and makes a test fail."""
 
 import asyncio
 import os

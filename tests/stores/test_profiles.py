@@ -1,4 +1,4 @@
-"""What the candidate app knows, by an allow-list: the rest of a document never comes out."""
+"""The candidate's data by an allow-list: no other field is read."""
 
 from typing import Any
 

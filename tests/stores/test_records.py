@@ -1,4 +1,4 @@
-"""What every store of records does, on one of them."""
+"""The methods of every store of records, shown on one."""
 
 import json
 from datetime import timedelta

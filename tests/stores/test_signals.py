@@ -1,4 +1,4 @@
-"""What must reach a run that is under way."""
+"""Signals that reach a running turn."""
 
 import asyncio
 

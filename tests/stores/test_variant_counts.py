@@ -1,4 +1,4 @@
-"""What is counted for a trial is counted once, whatever comes twice or at the same moment."""
+"""Counts of a trial are counted once, with repetitions and concurrency."""
 
 import asyncio
 

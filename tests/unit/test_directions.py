@@ -1,4 +1,4 @@
-"""Who may know whom. Read from the sources, so that a shortcut is seen before it is used."""
+"""The allowed imports between modules, read from the sources."""
 
 import ast
 import json
@@ -24,11 +24,11 @@ CLIENTS = {
     "Session",
     "client",
 }
-"""What a client of the database, of a provider, of HTTP and of AWS is constructed with."""
+"""Constructors of clients for the database, providers, HTTP and AWS."""
 
 
 def name_of(path: Path) -> str:
-    """As the rules below write it: `stores.search` in the package, `functions/chat/app.py` elsewhere."""
+    """Return the name that the rules use: `stores.search` in the package, `functions/chat/app.py` elsewhere."""
     if path.is_relative_to(SRC):
         return ".".join(path.relative_to(SRC / "qwestly_agent").with_suffix("").parts).removesuffix(".__init__")
     return path.relative_to(ROOT).as_posix()

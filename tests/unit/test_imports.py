@@ -1,4 +1,4 @@
-"""What is made at a cold start, and what waits for its first use: in a process of its own, as nothing else made it."""
+"""Objects built at a cold start and on first use, measured in a process of its own."""
 
 import os
 import subprocess

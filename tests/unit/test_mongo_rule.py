@@ -1,4 +1,4 @@
-"""What the rule over the commands to MongoDB catches, and what it lets pass."""
+"""Commands to MongoDB that the rule rejects and accepts."""
 
 import json
 from typing import Any

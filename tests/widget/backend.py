@@ -147,7 +147,7 @@ class ScriptedBackend:
         self.home |= {"needs_you": [], "new": [], "jobs": [], "missing": []}
         self.home |= {"going": {"goal": "", "step": None, "lesson": None}}
         self.home_once_decided: dict[str, Any] = {}
-        """What changes there with the next decision."""
+        """Restore what the next decision changes."""
         self.learning: dict[str, Any] = {
             "progress": {"goal": "", "goals": [], "gaps": [], "due": 0, "unread": 0, "next": None}
         }
@@ -201,7 +201,7 @@ class ScriptedBackend:
         return approval
 
     def become(self, approval_id: str, status: str, **more: Any) -> dict[str, Any]:
-        """What happened to a record elsewhere."""
+        """Change a record as from elsewhere."""
         return self.ask(self.approvals[approval_id] | {"status": status} | more)
 
     def happen(self, kind: str, key: str, what: dict[str, Any]) -> None:
@@ -213,7 +213,7 @@ class ScriptedBackend:
         return lambda: (self.loop.call_soon_threadsafe(gate.set), None)[1]
 
     def decide(self, approval_id: str, decision: dict[str, Any]) -> Response:
-        """By compare-and-set, as the chat function does; whoever decides a second time is told the first outcome."""
+        """Decide by compare-and-set, as the chat function does; a second decision gets the first outcome."""
         record = self.approvals.get(approval_id)
         if not record:
             return error(404, "not_found", "There is nothing here.")
@@ -418,7 +418,7 @@ class ScriptedBackend:
         return {"items": self.memories.get(status, []), "next": None, "found_by": found_by}
 
     def _updates(self, after: str | None) -> dict[str, Any]:
-        """Whoever comes anew is told what waits and what runs."""
+        """Return the updates; a new client gets pending and running work."""
         brake = {"type": "brake", "id": "brake", "at": self.brake["since"] or to_iso(0), "brake": self.brake}
         items = [brake, *self.happened[int(after or 0) :]]
         if after is None:
@@ -485,7 +485,7 @@ class ScriptedBackend:
 
 
 def _found(kept: dict[str, Any], words: str) -> dict[str, Any] | None:
-    """Where a conversation has the words: in its title, or in a message."""
+    """Return where the conversation has the words: in its title, or in a message."""
     if words and words in kept["title"]:
         return {"message_id": None, "snippet": kept["title"], "words": [words]}
     told = [message for message in kept["messages"] if words and words in message["content"]]
@@ -493,7 +493,7 @@ def _found(kept: dict[str, Any], words: str) -> dict[str, Any] | None:
 
 
 def is_over(item: dict[str, Any]) -> bool:
-    """What failed of drafts is told to whoever comes anew, too."""
+    """A new client also learns of failed drafts."""
     status = item.get(item["type"], {}).get("status")
     return status in FINAL and (item["type"], status) not in {("draft", "failed"), ("draft", "stopped")}
 

@@ -118,7 +118,7 @@ def phone(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Pa
 
 
 def leave(page: Page) -> None:
-    """For a page of the same origin without a widget, which would go on asking in the next test."""
+    """Open a page of the same origin without a widget, which would poll during the next test."""
     page.goto("/local/status")
     page.evaluate("sessionStorage.clear(); localStorage.clear()")
     page.set_viewport_size(DESK)

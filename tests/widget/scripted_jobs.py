@@ -1,4 +1,4 @@
-"""What the scripted backend answers about jobs, documents, applications and résumés."""
+"""The scripted backend's jobs, documents, applications and résumés."""
 
 from dataclasses import dataclass, field
 from typing import Any

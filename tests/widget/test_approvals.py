@@ -1,4 +1,4 @@
-"""What the agent asks leave for, in a real browser: cards and decisions, updates, the queue and the brake."""
+"""Approvals in a real browser: cards and decisions, updates, the queue and the brake."""
 
 import json
 import re
@@ -764,7 +764,7 @@ NOTE_DELAYS = """() => {
 
 
 def waits(page: Page, seconds: int) -> None:
-    """What the page was answered before, it has dealt with: it waits for so long now."""
+    """Wait until the page has handled its last answer and set its next timer to these seconds."""
     taken = "ms => { const at = window.delays.indexOf(ms); return window.delays.splice(0, at + 1).length > 0 }"
     until(lambda: page.evaluate(taken, seconds * 1000))
 

@@ -1,4 +1,4 @@
-"""What a page loads for all elements."""
+"""The files that a page loads for all elements."""
 
 import gzip
 

@@ -223,5 +223,5 @@ def test_no_stored_field_of_any_view_runs_or_asks_for_anything(page: Page, backe
 
 
 def is_foreign(url: str) -> bool:
-    """Also `/x`, at which the image of `EVIL` would be asked for."""
+    """True for other hosts, and for `/x`, the address of the image in `EVIL`."""
     return ("127.0.0.1" not in url and not url.startswith(("blob:", "data:"))) or url.endswith("/x")

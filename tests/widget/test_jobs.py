@@ -42,7 +42,7 @@ def quote(text: str, source: str = "résumé.pdf") -> dict[str, Any]:
 
 
 def chosen_heads(backend: ScriptedBackend) -> list[Any]:
-    """What was put at the top of documents."""
+    """Return the chosen heads of documents."""
     puts = [call.body for call in backend.asked("PUT", "/api/settings")]
     return [each for each in puts if any(name.startswith("document_") for name in each)]
 
@@ -116,7 +116,7 @@ def opened(page: Page, part: str | None = None) -> Locator:
 
 
 def with_tabs(jobs: Locator) -> Locator:
-    """As on a page that has no tabs for its parts."""
+    """Return the element as on a page without tabs for its parts."""
     jobs.evaluate("node => { node.noTabs = false; }")
     return jobs
 
@@ -644,6 +644,6 @@ def test_no_part_of_jobs_breaks_a_rule_of_accessibility(page: Page, backend: Scr
 
 
 def picture(page: Page, name: str) -> None:
-    """Only where one is asked for."""
+    """Take a screenshot if the environment asks for one."""
     if folder := os.environ.get("PICTURES"):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)

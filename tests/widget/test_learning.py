@@ -242,6 +242,6 @@ def test_neither_path_nor_lesson_breaks_a_rule_of_accessibility(
 
 
 def picture(page: Page, name: str) -> None:
-    """Only where one is asked for."""
+    """Take a screenshot if the environment asks for one."""
     if folder := os.environ.get("PICTURES"):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)

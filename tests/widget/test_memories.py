@@ -1,4 +1,4 @@
-"""What is remembered at once and can be undone, what is asked before it is forgotten, and the page's list of it."""
+"""Memories stored with an undo, questions before forgetting, and the page's list."""
 
 import time
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ def line(widget: Widget) -> Locator:
 
 
 def expect_line(widget: Widget, *texts: str) -> None:
-    """As it is seen: without what is hidden."""
+    """Expect a line by its visible text."""
     expect(line(widget)).to_have_text(list(texts), use_inner_text=True)
 
 

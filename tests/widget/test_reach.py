@@ -1,4 +1,4 @@
-"""At 200 % zoom, on a tablet and on a phone: nothing scrolls sideways, and the keyboard reaches every control."""
+"""At 200 % zoom, on a tablet and on a phone nothing scrolls sideways, and the keyboard reaches every control."""
 
 from collections.abc import Callable, Iterator
 

@@ -148,7 +148,7 @@ def _digest_ignored() -> AbstractContextManager[Any]:
 
 
 def _not_known_is_not_done() -> AbstractContextManager[Any]:
-    """What may have been sent counts as not done if its key is not known yet."""
+    """Count an uncertain effect as not done if its key is not known yet."""
 
     async def find_out(services: Any, approval: Approval) -> Approval:
         outcome = await execute._outcome_of(services.candidate_app, approval)

@@ -32,7 +32,7 @@ def _mailed_again_and_again() -> AbstractContextManager[Any]:
 
 
 def _mailed_without_a_claim() -> AbstractContextManager[Any]:
-    """Whoever finds a mail due sends it, whatever others do meanwhile."""
+    """Send a due mail without claiming it."""
 
     async def change(self: Approvals, seen: Approval, change: Any) -> tuple[Approval, bool]:
         after, changed = await original(self, seen, change)
@@ -43,7 +43,7 @@ def _mailed_without_a_claim() -> AbstractContextManager[Any]:
 
 
 def _never_mailed() -> AbstractContextManager[Any]:
-    """What is due by mail is only moved on."""
+    """Postpone due mails without sending them."""
 
     async def send(*_: Any, **__: Any) -> None: ...
 
@@ -51,7 +51,7 @@ def _never_mailed() -> AbstractContextManager[Any]:
 
 
 def _a_look_decides() -> AbstractContextManager[Any]:
-    """Who opens the link of a mail has said yes."""
+    """Count the opening of a mail's link as a yes."""
 
     async def look(services: Any, approval: Approval) -> Any:
         posted = links.PostedForm("approve", approval.args_digest, "")

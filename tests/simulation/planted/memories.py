@@ -20,7 +20,7 @@ async def _nothing(*_: Any, **__: Any) -> None: ...
 
 
 def _earlier_versions_stay() -> AbstractContextManager[Any]:
-    """What a forgotten memory had replaced is kept."""
+    """Keep the earlier versions of a forgotten memory."""
 
     async def find_lineage(self: Memories, user_id: str, memory_ids: Any, *_: Any) -> list[Memory]:
         return await self.get_many(user_id, [*memory_ids])

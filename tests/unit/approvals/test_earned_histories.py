@@ -32,7 +32,7 @@ ANSWERS: tuple[tuple[Verb, DecidedBy] | None, ...] = (
     ("approve", "link"),
     None,
 )
-"""To an offer; None is none for now."""
+"""Answers to an offer; None for no answer yet."""
 T = TypeVar("T")
 
 
@@ -102,7 +102,7 @@ class AutonomyInMemory:
 
 @dataclass
 class InMemory:
-    """What the modules ask for."""
+    """Services in memory."""
 
     autonomy: AutonomyInMemory
     approvals: ApprovalsInMemory = field(default_factory=ApprovalsInMemory)
@@ -196,7 +196,7 @@ RECORDS: dict[tuple[str, Said], Approval] = {
     for tool in KINDS
     for said in get_args(Said)
 }
-"""To be copied: making one takes longer than all else."""
+"""Records to copy, as building one is slow."""
 
 
 def histories(seed: int, count: int) -> Iterator[History]:

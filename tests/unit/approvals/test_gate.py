@@ -51,7 +51,7 @@ SENTENCES: dict[tuple[Answer, Answer, Answer], str] = {
     ("queue", "queue", "queue"): f"Changes to {SUBJECTS} wait in your approvals while your agent keeps working.",
     ("run", "ask", "ask"): AT_ONCE,
 }
-"""By what the table says of these effects where the newest message asks for them."""
+"""Sentences by the table's answers where the newest message asks for the change."""
 
 
 @pytest.mark.parametrize("level", get_args(Level))

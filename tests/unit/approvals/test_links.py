@@ -1,4 +1,4 @@
-"""How often a page may be asked for."""
+"""Rate limits of the pages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a mail about an approval says."""
+"""The contents of a mail about an approval."""
 
 import re
 from typing import Any

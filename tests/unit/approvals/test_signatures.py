@@ -16,7 +16,7 @@ READ_DAYS = timedelta(days=30)
 
 @pytest.mark.parametrize("tool", ACTIONS)
 def test_a_signature_that_changed_is_listed_with_its_day_and_read_for_thirty(tool: str) -> None:
-    """Who changes the arguments of an action lists the new digest, the day at the old one, and adds an upgrade."""
+    """A changed action lists its new digest and the date of the old one, and adds an upgrade."""
     assert tool in LISTED, f"{SIGNATURES.name} lists it after `make docs`"
     action = ACTIONS[tool]
     *earlier, present = LISTED[tool]

@@ -1,4 +1,4 @@
-"""How values and differences are shown, and which address is."""
+"""The display of values and differences, and which texts are links."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What differs between two texts, word by word."""
+"""The difference of two texts, word by word."""
 
 from qwestly_agent.approvals.view import diff_words, most_similar
 

@@ -22,7 +22,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
-    """What stands in the log so far, a dictionary a line."""
+    """The log so far, one dictionary per line."""
     stream = io.StringIO()
     logger = make_logger("INFO")
     level = logger.log_level

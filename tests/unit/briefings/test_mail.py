@@ -40,7 +40,7 @@ def mail_of(items: tuple[Item, ...], app_url: str = APP) -> tuple[Briefing, tupl
 
 
 def links(app_url: str) -> tuple[list[str], list[str]]:
-    """To single records, in the text and in the HTML."""
+    """Return the links to single records, in the text and in the HTML."""
     items = (item("approvals", "ap_1"), item("questions", HOSTILE), item("follow_ups", "app_3"), item("matches", "j"))
     _, (_, text, html) = mail_of(items, app_url)
     led = re.findall(r'<a href="([^"]*)"[^>]*>(?:Review|Answer|Open|See the job)</a>', html)

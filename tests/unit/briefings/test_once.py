@@ -1,4 +1,4 @@
-"""What two sources know is told by one of them."""
+"""A fact that two sources know is reported by one of them."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What was done in a position stands below it, and nothing below another's."""
+"""Claims of a position stand below it, and none below another."""
 
 from qwestly_agent.cards.publication import by_position, details
 from qwestly_agent.domain.card import Claim, Evidence, Fields, Section

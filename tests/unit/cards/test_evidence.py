@@ -1,4 +1,4 @@
-"""What may be said of a user: from where, in whose words, for which section, and how much of it."""
+"""The evidence about a user: its origin, its words, its sections and its amount."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

@@ -72,7 +72,7 @@ WORDS = (
 SOURCES = (*EVIDENCE, "advert", ADVERT.id, f"advert:{ADVERT.id}", "wish", "memory:9", "memory:1;", "person:0", "")
 SECTIONS: Mapping[TailoredKind, Sequence[str]] = {"resume": (SUMMARY, POSITIONS), "cover_letter": (LETTER,)}
 CODE = {"Dear hiring team,", "Kind regards,", "Maya"}
-"""What code writes."""
+"""Texts written by code."""
 
 
 async def _says_yes(questions: Sequence[Question]) -> Mapping[int, Judged]:

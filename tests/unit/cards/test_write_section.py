@@ -1,4 +1,4 @@
-"""What a model is told when it writes a section, and what is made of its answer."""
+"""The prompt of a section's writer, and the checks of its answer."""
 
 import re
 from collections.abc import AsyncIterator
@@ -369,7 +369,7 @@ async def test_a_failed_answer_is_paid_for(services: ModelServices, model: Model
 async def test_no_claim_and_no_source_of_the_labelled_ones_breaks_a_section(
     services: ModelServices, model: ModelServer
 ) -> None:
-    """Without a judge: what stands are words of the sources, and a card is made of them as of any other."""
+    """Without a judge, a card consists of the sources' words."""
     people: dict[str, list[Case]] = {}
     for case in load(UNSEEN):
         people.setdefault(case.person, []).append(case)

@@ -1,4 +1,4 @@
-"""What is kept of a run is right at whatever point it breaks off."""
+"""A run's record is right wherever the run breaks off."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a client posts becomes a request or one clear refusal."""
+"""A client's post becomes a request or one clear error."""
 
 import json
 from typing import Any

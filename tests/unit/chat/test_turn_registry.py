@@ -1,4 +1,4 @@
-"""What runs in a process heeds its signals, and does not run where they cannot be read."""
+"""Runs of a process follow their signals, and end where these cannot be read."""
 
 import asyncio
 import gc
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Signals:
-    """In place of the store."""
+    """Replaces the store."""
 
     def __init__(self, answer: Exception | set[str]) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""Who is let in: the candidate app's own tokens, and no others."""
+"""Users' tokens: the candidate app's are accepted, and no others."""
 
 import base64
 import hmac
@@ -36,7 +36,7 @@ def signed(secret: str = SECRET, without: str = "", **changes: Any) -> str:
 
 
 def signed_as_it_stands(payload: str, header: str = '{"alg":"HS256","typ":"JWT"}') -> str:
-    """For what a library would refuse to write."""
+    """Sign a payload unchecked, as a library refuses to."""
     signing_input = f"{_encoded(header)}.{_encoded(payload)}"
     return f"{signing_input}.{_encoded(hmac.digest(SECRET.encode(), signing_input.encode(), 'sha256'))}"
 

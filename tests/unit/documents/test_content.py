@@ -1,4 +1,4 @@
-"""Which position a sentence stands under, and that none is lost."""
+"""Sentences stand under their positions, and none is lost."""
 
 from collections.abc import Sequence
 

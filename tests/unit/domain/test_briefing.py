@@ -1,4 +1,4 @@
-"""When the next briefing comes, as a pure function."""
+"""The time of the next briefing, a pure function."""
 
 import random
 from datetime import UTC, date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What was forgotten is known again by hashes and a signature, which give nothing of it away."""
+"""Forgotten content is recognized by hashes and a signature that do not reveal it."""
 
 import random
 from math import sqrt

@@ -22,7 +22,7 @@ NOT_READ = {19, 26, 57, 64, 81, 113}
 """Labelled words that code refuses: "un mois sur quatre", a range of minutes, naira, pesos, millions after a figure of
 its own unit, and a factor beside a duration."""
 MOST_PUBLISHED = {"all of the quotes": 43, "nothing": 21}
-"""Of sixty lies, where the judge says yes to everything, and gives these words for each mark."""
+"""Of sixty lies, where the judge agrees to everything and gives these words for each mark."""
 
 
 def labelled() -> Iterator[tuple[int, str, str, Statement, list[FoundQuote]]]:

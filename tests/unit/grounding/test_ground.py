@@ -1,4 +1,4 @@
-"""What becomes of statements: by code, by a judge, by neither."""
+"""The outcome of statements: by code, by a judge, by neither."""
 
 import asyncio
 import json
@@ -237,7 +237,7 @@ PIECES = (
 
 @pytest.mark.thorough
 def test_a_hostile_neighbour_changes_no_other_verdict() -> None:
-    """With a judge that reads what it is given, as JSON, and answers by what stands there."""
+    """With a judge that answers by the JSON that it is given."""
     chance = random.Random(14)
 
     async def reads(questions: Sequence[Question]) -> Mapping[int, Judged]:

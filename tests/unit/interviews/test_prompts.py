@@ -1,4 +1,4 @@
-"""What each agent of an interview is told, and what it is never told."""
+"""The prompts of an interview's agents, and what they must not contain."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What of a message the writer of a draft reads as the person's words."""
+"""Parts of a message that a draft's writer reads as the person's own words."""
 
 import pytest
 

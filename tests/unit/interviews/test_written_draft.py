@@ -1,4 +1,4 @@
-"""Which of what the writer says the draft may say."""
+"""Sentences of the writer that a draft may contain."""
 
 import asyncio
 import random

@@ -66,7 +66,7 @@ def _obeyed(chance: random.Random, advert: Advert) -> Reason:
 
 
 def test_an_answer_about_jobs_that_were_not_asked_about_says_nothing() -> None:
-    """As an advert may have told the model to rate all the others."""
+    """An advert may have told the model to rate the other jobs."""
     chance = random.Random(5)
     adverts = [Advert(id=f"adzuna:{number}", title="Nurse", board="adzuna") for number in range(AT_A_TIME)]
     for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""What a person's wishes rule out, and what they do not: an advert that says nothing of it is not ruled out."""
+"""Jobs that wishes rule out. An advert that does not mention a subject is not ruled out by it."""
 
 import random
 import re

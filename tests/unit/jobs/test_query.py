@@ -1,4 +1,4 @@
-"""Which queries may leave for a job board or the web."""
+"""Queries that may be sent to a job board or the web."""
 
 import pytest
 

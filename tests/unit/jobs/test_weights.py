@@ -1,4 +1,4 @@
-"""What thumbs teach, and how it is told."""
+"""Weights learned from thumbs, and their display."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""When a question is due again, and a simulated year of learners."""
+"""Due times of questions, and a simulated year of learners."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,9 +56,9 @@ def test_a_wrong_answer_is_due_the_next_morning(hour: int) -> None:
 @dataclass
 class Learner:
     comes: Callable[[Random], bool]
-    """Whether they answer on a day."""
+    """True if they answer on a day."""
     is_eager: bool
-    """Whether they also answer what is not due."""
+    """True if they also answer questions that are not due."""
     knows: float
 
 

@@ -28,7 +28,7 @@ def _waits_as_the_client_does(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What is waited for between two attempts, in seconds: nobody really waits."""
+    """The waits between attempts in seconds; nobody really waits."""
     waited: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -99,7 +99,7 @@ async def test_a_provider_that_wants_no_second_attempt_gets_none(waits: list[flo
 
 
 def dated(headers: Mapping[str, str]) -> dict[str, str]:
-    """With dates where seconds from now are meant."""
+    """Return headers with dates in place of seconds from now."""
     now = datetime.now(UTC)
 
     def date(meant: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What a provider streams arrives whole and in its order, in fewer pieces, and not a window late."""
+"""A provider's stream arrives whole and in order, in fewer pieces, within one window."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ class Provider(httpx2.AsyncBaseTransport, httpx2.AsyncByteStream):
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream; charset=utf-8"})
     read_bytes: int = 0
     left: bool = False
-    """Whether its iterator has come to its end, or was told that nobody reads on."""
+    """True once its iterator ended or was closed."""
     closed: bool = False
     closing_fails: bool = False
 
@@ -107,7 +107,7 @@ async def body_of(provider: Provider, window_seconds: float = NEVER_ENDS) -> byt
 
 
 async def broken(provider: Provider, window_seconds: float = NEVER_ENDS) -> tuple[bytes, Exception]:
-    """What could be read of a stream that breaks, and how it broke."""
+    """Return the text of a broken stream, and its error."""
     read = b""
     try:
         async with response_of(provider, window_seconds) as response:
@@ -139,7 +139,7 @@ def data_of(block: str) -> str:
 
 
 def text_of(block: str) -> str | None:
-    """What a content delta says, None for anything else."""
+    """Return the text of a content delta, None for anything else."""
     try:
         data = json.loads(block.removeprefix("data:"))
         text = data["choices"][0]["delta"]["content"]
@@ -494,7 +494,7 @@ class Connected:
     """Our end of the connection of each answer."""
 
     async def stream(self) -> list[str]:
-        """What each chunk of an answer says."""
+        """Return the text of each chunk."""
         stream = await self.openai.chat.completions.create(
             model="deepseek-flash", messages=[{"role": "user", "content": "Hi"}], stream=True
         )

@@ -1,4 +1,4 @@
-"""What a model meant, read from streams of servers that only resemble OpenAI's, over the wire."""
+"""A model's meaning, read over the wire from servers that only resemble OpenAI's."""
 
 import json
 import random
@@ -164,7 +164,7 @@ async def test_halves_of_a_character_are_joined_in_words_and_arguments(wire: Wir
 
 
 class Dialect:
-    """How one server streams calls."""
+    """A server's way of streaming calls."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance

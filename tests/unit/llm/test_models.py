@@ -1,4 +1,4 @@
-"""Which model is asked, with which key, where, and for how much."""
+"""The model, key, address and price of a request."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -294,7 +294,7 @@ async def test_a_stream_that_does_not_say_why_it_ends_is_no_answer(
 
 
 class KeepsTheLineAlive(httpx2.AsyncByteStream):
-    """As a provider does for minutes while it queues us: no silence ever tells."""
+    """Sends comments like a provider that queues a request for minutes, so that no silence occurs."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while True:

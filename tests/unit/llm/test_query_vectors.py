@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 @dataclass
 class Provider:
-    """In place of the embeddings: notes what it is asked for."""
+    """Replaces the embeddings, and records their inputs."""
 
     down: bool = False
     asked: list[list[str]] = field(default_factory=list)

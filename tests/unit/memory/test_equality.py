@@ -1,4 +1,4 @@
-"""Which memories are one for code, without a model."""
+"""Memories that code alone counts as equal, without a model."""
 
 import pytest
 from hypothesis import given, settings

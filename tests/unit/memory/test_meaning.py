@@ -1,4 +1,4 @@
-"""Whose words are remembered: the model's where the quote says them, else the user's own, else none."""
+"""The stored words: the model's where the quote supports them, else the user's, else none."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence

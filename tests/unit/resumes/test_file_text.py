@@ -52,7 +52,7 @@ async def test_a_file_without_text_for_us_says_why(case: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_hostile_file_takes_no_more_memory_and_processor_than_it_may(case: str) -> None:
-    """As the kernel counts for its process alone."""
+    """Measured by the kernel for its process alone."""
     make, _ = HOSTILE[case]
     used, seconds = used_by_opener(make())
     assert used <= MOST_MEMORY_BYTES

@@ -304,7 +304,7 @@ def test_a_page_that_a_browser_printed_is_read_in_its_order_and_direction() -> N
 
 
 def test_a_forms_value_stands_behind_its_label() -> None:
-    """As it is saved: the value in a field of its own, or of the field that it is a part of."""
+    """Values are saved in a field of their own, or of its parent."""
     page = Page()
     for at, label in enumerate(("Name", "Last position", "Employer")):
         page.text(LEFT, 780 - 30 * at, label)

@@ -1,4 +1,4 @@
-"""Which lines of a résumé stand below another position's dates, in files of known contents as programs write them."""
+"""Lines of a résumé below another position's dates, in files of known contents."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from qwestly_agent.text.contacts import without_contacts
 
 
 def flagged(jobs: Sequence[dict[str, Any]], lines: Sequence[Sequence[str]], text: str) -> tuple[int, int]:
-    """How many lines are said to stand elsewhere, and how many there are."""
+    """Return the number of lines flagged as misplaced, and of all lines."""
 
     def found(words: str) -> Found | None:
         return Found(value=words, quote=words) if find_span(words, text) else None

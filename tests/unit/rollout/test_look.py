@@ -1,4 +1,4 @@
-"""When a variant goes on, goes back and is held: by counts that are given, and by trials that are simulated."""
+"""A variant advances, goes back or is held: by given counts, and by simulated trials."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from tests.counts import count
 
 NOW = 1_800_000_000.0
 HEALTHY = {"failed": 0.02, "slow": 0.01, "cost_usd": 0.006, "bad": 0.04, "denied": 0.15, "left_out": 0.1}
-"""What is usual: shares, and dollars a turn."""
+"""Usual shares, and dollars a turn."""
 Counts = dict[str, float]
 
 
@@ -66,7 +66,7 @@ def users(number: int, rng: Generator, given: Mapping[str, float] = HEALTHY, spr
 
 
 def groups(share: int, rng: Generator, given: Mapping[str, float]) -> tuple[list[Counts], list[Counts]]:
-    """Of the variant and the base at their minimum; at 100 % the base is that of the leg before."""
+    """Groups of the variant and the base at their minimum; at 100 % the base is that of the step before."""
     variant = users(400, rng, given)
     return variant, users(400 * (100 - share) // share if share < 50 else 400, rng)
 

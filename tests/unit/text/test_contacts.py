@@ -1,4 +1,4 @@
-"""What is masked in a résumé before a model reads it, and what is not."""
+"""Contact details that are masked in a résumé before a model reads it."""
 
 import re
 
@@ -220,5 +220,5 @@ def test_a_text_without_contact_details_stays_unchanged(text: str) -> None:
     ),
 )
 def test_a_text_made_to_be_slow_is_read_all_the_same(hostile: str) -> None:
-    """With a search that tries every way, this test would not end."""
+    """With backtracking, this test would not end."""
     without_contacts(hostile * (100_000 // len(hostile)))

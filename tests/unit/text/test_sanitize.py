@@ -226,7 +226,7 @@ def leads_home(destination: str) -> bool:
 
 
 def is_home(address: str) -> bool:
-    """By the rules of URLs: what stands before the first `/`, `?` or `#` is user, host and port."""
+    """By the rules of URLs, the part before the first `/`, `?` or `#` is user, host and port."""
     host = re.split(r"[/?#]|\]\(", address)[0].lower().rstrip("""[]!"'),.:;?*_`|}~<>…—–’”»。""")
     return any(host == ours or host.endswith("." + ours) for ours in HOSTS)
 

@@ -15,7 +15,7 @@ LEAST_FOUND = 0.95
 MOST_ALARMS = 0.01
 MOST_PHRASES = 25
 MOST_WORDS = 791
-"""As many as before there were alternatives in a phrase: each of them counts, and so does every other list."""
+"""The number of words before phrases had alternatives; each alternative and each list counts."""
 
 
 def test_a_language_has_at_most_twenty_five_phrases() -> None:

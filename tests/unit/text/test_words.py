@@ -1,4 +1,4 @@
-"""What code decides by words of people's languages: every such module is named, and they stay few."""
+"""Decisions of code by words of human languages: each such module is named, and they stay few."""
 
 import ast
 import io
