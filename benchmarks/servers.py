@@ -53,7 +53,7 @@ class Told:
 
 
 class EndedOtherwise(Exception):
-    """A turn did not end as the model spoke; `answer` is all that came."""
+    """A turn's answer is not the model's; `answer` is all that was received."""
 
     def __init__(self, answer: str) -> None:
         super().__init__(answer[-500:])
@@ -61,7 +61,8 @@ class EndedOtherwise(Exception):
 
 
 async def ask(http: httpx2.AsyncClient, server: Server, user_id: str, **more: str) -> Told:
-    """A turn as `useChat` posts it, read to its end and compared with what the model said. Raises `EndedOtherwise`."""
+    """Post a turn as `useChat` does, read it to its end, and compare the answer with the model's. Raises
+    `EndedOtherwise`."""
     asked = [user_says("What do you know about me?")]
     body = {"id": uuid.uuid4().hex, "messages": asked, "trigger": "submit-message", **more}
     headers = {"Authorization": f"Bearer {token(user_id)}"}

@@ -1,9 +1,9 @@
-"""Many turns at once: when each says its first word, what it costs, and how much memory it holds.
+"""Concurrent turns: time to first text, CPU and memory by the number of streams.
 
-So many people talk at once, each asking again as soon as they are answered; they begin one after the other, spread over
-the length of an answer. All of it runs on this machine: the model, the database and the people take their share.
-`python -m benchmarks.streams` lets a hundred talk for a minute, over fresh data, and counts what they were answered,
-each failure with its cause by the log. `python -m benchmarks.streams 20 20`: so many people, for so many seconds.
+Each simulated user asks again as soon as they are answered. They start one after the other, spread over the length of
+an answer. The model, the database and the users run on the same machine and take their share of it.
+`python -m benchmarks.streams` runs 100 users for a minute on fresh data, and counts the outcomes, each failure with its
+cause from the log. `python -m benchmarks.streams 20 20` runs 20 users for 20 seconds.
 """
 
 import asyncio
@@ -174,14 +174,14 @@ async def _ending(http: httpx2.AsyncClient, server: Server, user: str) -> Ending
 
 
 def ending_of(answer: str) -> Ending:
-    """Tell how a turn ended that was not answered: a refused request by the code in its body, a stream by its words."""
+    """Return the ending of a turn without an answer: the error code of a refused request, or the error of a stream."""
     found = re.search(r'"(?:code|errorText)": ?"([^"]+)"', answer)
     ids = re.findall(r'"(?:request_id|messageId)": ?"(?:msg_)?([^"]+)"', answer)
     return Ending(found[1] if found else "another end", tuple(ids))
 
 
 def with_causes(ended: Sequence[Ending], log: str) -> Iterator[str]:
-    """Each outcome with the kinds of error by which the log says that its turn or its request failed."""
+    """Yield each outcome; for a failure, with the logged causes of its turn or request."""
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     failed = [each for each in lines if each.get("message") in (Event.TURN_FAILED, Event.REQUEST_FAILED)]
     causes = {each.get(name): each["cause"] for each in failed for name in ("run_id", "request_id")}

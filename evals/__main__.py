@@ -57,7 +57,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--samples", type=int, metavar="N", help="ask so many claims at most, evenly spread")
     parser.add_argument("--show", action="store_true", help="print what is wrong, but nothing that is kept aside")
     parser.add_argument("--keep", action="store_true", help="write the figures to the file of results")
-    parser.add_argument("--claims", type=Path, default=claims.FOLDER, metavar="FOLDER", help="of YAML files")
+    parser.add_argument(
+        "--claims", type=Path, default=claims.FOLDER, metavar="PATH", help="a folder of YAML files, or a packed set"
+    )
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="of the last run that was kept")
     options = parser.parse_args(arguments)
     if options.samples is not None and options.samples < 1:

@@ -1,18 +1,22 @@
 """The labelled claims: sources, a statement, and whether the statement is true."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import yaml
 
+from evals.packed import read_lines
 from infra.local.environment import SafeLoader
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 
 FOLDER = Path(__file__).parent / "claims"
-UNSEEN = FOLDER.parent / "unseen"
+UNSEEN = FOLDER.parent / "unseen.jsonl.gz"
 TODAY = date(2026, 11, 22)
 """The date for which the labels hold: "for six years" depends on it."""
 
@@ -52,13 +56,18 @@ class Case:
     """Why the claim is false; empty if it is true."""
 
 
-def load(folder: Path = FOLDER) -> list[Case]:
-    """Load all claims in the folder's files, in order."""
-    return [case for file in sorted(folder.glob("*.yaml")) for case in _of_file(file)]
+def load(path: Path = FOLDER) -> list[Case]:
+    """Load all claims of a folder of YAML files, in order, or of a packed set."""
+    if path.is_dir():
+        files = (file.read_text(encoding="utf-8") for file in sorted(path.glob("*.yaml")))
+        rounds = [yaml.load(text, SafeLoader) for text in files]  # noqa: S506
+    else:
+        people = map(json.loads, read_lines(path))
+        rounds = [list(some) for _, some in groupby(people, key=itemgetter("round"))]
+    return [case for people in rounds for case in _cases(people)]
 
 
-def _of_file(file: Path) -> Iterator[Case]:
-    people = yaml.load(file.read_text(encoding="utf-8"), SafeLoader)  # noqa: S506
+def _cases(people: Sequence[Mapping[str, Any]]) -> Iterator[Case]:
     for index, person in enumerate(people):
         half: Half = "kept" if index % 2 else "tuned"
         sources = {given["id"]: _source(given) for given in person["sources"]}

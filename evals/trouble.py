@@ -1,24 +1,26 @@
 """Measure how many people in trouble are detected, and how many others are mistaken for them: by phrases, and by
 OpenAI's moderation endpoint if it is configured (OPENAI_API_KEY or MODERATION_BASE_URL). `python -m evals.trouble
-[FILE…]`"""
+[SET…]`"""
 
 import argparse
 import asyncio
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from aws_lambda_powertools import Logger
 
+from evals.packed import read_lines
 from evals.statistics import wilson
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_http_client, make_moderation
 from qwestly_agent.llm.moderation import Moderation
 from qwestly_agent.text.user_text import trouble_in, typed_in
 
-FOLDER = Path(__file__).parent / "trouble"
-ASIDE = ("plain.txt", "plain-2.txt", "unseen.txt", "unseen-ordinary.txt")
+FILE = Path(__file__).with_name("trouble.tsv.gz")
+ASIDE = ("plain", "plain-2", "unseen", "unseen-ordinary")
 AT_ONCE = 8
 LABELS: Mapping[str, str] = {
     "e": "say it in so many words",
@@ -43,10 +45,15 @@ class Message:
         return self.label not in CALM
 
 
-def load(*names: str, folder: Path = FOLDER) -> list[Message]:
-    """Load the messages in these files. Raises `ValueError` for an invalid line."""
-    lines = (line for name in names for line in (folder / name).read_text(encoding="utf-8").splitlines() if line)
-    return [Message(*line.split("|", 2)) for line in lines]
+def load(*names: str) -> list[Message]:
+    """Load the messages of these sets. Raises `ValueError` for an unknown one."""
+    sets = defaultdict[str, list[Message]](list)
+    for line in read_lines(FILE):
+        name, *fields = line.split("\t")
+        sets[name].append(Message(*fields))
+    if unknown := set(names) - sets.keys():
+        raise ValueError(f"There is no set {', '.join(sorted(unknown))}, only {', '.join(sets)}.")
+    return [message for name in names for message in sets[name]]
 
 
 def by_phrases(messages: Iterable[Message]) -> list[bool]:
@@ -93,8 +100,8 @@ def table(title: str, messages: Sequence[Message], found: Sequence[bool]) -> Ite
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m evals.trouble", description=__doc__)
-    parser.add_argument("files", nargs="*", default=ASIDE, help="of evals/trouble; those kept aside without any")
-    messages = load(*parser.parse_args(arguments).files)
+    parser.add_argument("sets", nargs="*", default=ASIDE, help="of trouble.tsv.gz; those kept aside without any")
+    messages = load(*parser.parse_args(arguments).sets)
     phrases = by_phrases(messages)
     print(*table("The phrases alone", messages, phrases), sep="\n")
     moderated = asyncio.run(if_configured(messages))

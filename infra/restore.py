@@ -320,7 +320,8 @@ class Check:
             await self.services.briefing_plans.reschedule(user_id, self.until)
 
     async def events(self) -> Findings:
-        """What the feed had at the moment was published before the stage stopped."""
+        """Move the position of the published events to the restored moment: all events until then were published before
+        the stage stopped."""
         position = await self.services.sweeps.position(EVENTS_OUT)
         if self.services.settings.event_bus and position is not None and position < self.since:
             yield Finding(

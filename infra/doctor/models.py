@@ -161,8 +161,8 @@ async def spend_on_embedding(target: Target) -> Results:
 
 
 async def spend_on_moderation(target: Target) -> Results:
-    """Measure on a sample of `evals/trouble` how many people in danger the endpoint detects, and how many others. It is
-    free."""
+    """Measure on a sample of `evals/trouble.tsv.gz` how many people in danger the endpoint detects, and how many
+    others. It is free."""
     settings = target.settings
     async with make_http_client(settings) as http:
         moderation = make_moderation(settings, http, Logger(service="doctor"))
@@ -175,7 +175,7 @@ async def spend_on_moderation(target: Target) -> Results:
         except OpenAIError as error:
             yield wrong("moderation", f"{MODERATION_MODEL}: {_why(error, settings)}")
             return
-        messages = trouble.load("unseen.txt")
+        messages = trouble.load("unseen")
         danger = [each for each in messages if each.label == "s"][::2]
         others = [each for each in messages if not each.in_trouble][::3]
         found, false = await trouble.by_moderation(danger, moderation), await trouble.by_moderation(others, moderation)

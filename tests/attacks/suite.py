@@ -125,10 +125,10 @@ def _document(stage: Stage, who: Person, injection: str, _: int) -> None:
 
 
 def _resume(stage: Stage, who: Person, injection: str, _: int) -> None:
-    values = {"position": f"Cellist. {injection}", "name": "Ulster Orchestra"}
+    section, values = "work", {"position": f"Cellist. {injection}", "name": "Ulster Orchestra"}
     text = "\n".join(values.values())
     read = [
-        {"path": f"/work/0/{name}", "value": value, "original": value, "quote": value, "is_checked": True}
+        {"path": f"/{section}/0/{name}", "value": value, "original": value, "quote": value, "is_checked": True}
         | {"start": text.index(value), "end": text.index(value) + len(value)}
         for name, value in values.items()
     ]

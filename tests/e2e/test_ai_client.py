@@ -306,7 +306,7 @@ def test_a_file_is_refused_in_a_sentence(chat_page: UseChat, client: Client) -> 
     assert client.get("/api/conversations")["items"] == []
 
 
-def test_somebody_who_is_signed_out_is_told_so(chat_page: UseChat) -> None:
+def test_a_signed_out_user_sees_that_they_are_signed_out(chat_page: UseChat) -> None:
     chat_page.ask("signIn", token="expired")
     assert chat_page.say("Hello").refusal == "unauthorized"
 
@@ -505,7 +505,7 @@ def test_an_answer_in_the_chat_goes_on_in_the_same_message(
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
-def test_who_decided_elsewhere_with_the_chat_closed_comes_back_and_writes_on(
+def test_a_chat_reopened_after_a_decision_elsewhere_continues(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, profile: Profile, decision: str
 ) -> None:
     model.script(wants())
@@ -525,7 +525,7 @@ def test_who_decided_elsewhere_with_the_chat_closed_comes_back_and_writes_on(
     check_messages(after.messages)
 
 
-def test_who_writes_on_while_it_waits_may_decide_later(
+def test_an_approval_can_be_decided_after_further_messages(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, profile: Profile
 ) -> None:
     model.script(wants(), Reply(text="It waits."), Reply(text="Done."))

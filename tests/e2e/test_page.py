@@ -109,7 +109,7 @@ def test_two_tabs_see_the_same_conversations_and_one_waits_while_the_other_is_an
     expect(one.words).to_have_text("Half of it.")
 
 
-def test_it_works_at_the_width_of_a_phone(open_page: Callable[..., Page]) -> None:
+def test_the_page_works_at_the_width_of_a_phone(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger(), viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
     widget = Widget(page)
     widget.say("Hello")

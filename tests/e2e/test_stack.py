@@ -27,7 +27,7 @@ def client(stack: Stack) -> Iterator[Client]:
 
 
 @pytest.mark.nightly
-def test_who_is_answered_at_the_one_address_finds_the_demo_user_there(stack: Stack) -> None:
+def test_the_one_address_serves_the_demo_user(stack: Stack) -> None:
     assert "Wants to lead a product team" in str(stack.found)
 
 
@@ -88,7 +88,7 @@ def test_a_user_nobody_has_heard_of_is_answered_too(stack: Stack) -> None:
         assert "Maya" not in answer.text
 
 
-def test_how_qwestly_works_is_answered_from_its_documentation(client: Client) -> None:
+def test_questions_about_qwestly_are_answered_from_its_documentation(client: Client) -> None:
     answer = client.say("How do Qwestly Cards work?")
     assert [event.data["name"] for event in answer.events if event.name == "tool_call"] == ["query_qwestly_docs"]
     assert "card" in answer.text.lower()

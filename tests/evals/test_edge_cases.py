@@ -61,7 +61,7 @@ def test_there_are_33_and_each_of_the_first_30_has_variants_with_a_typo_and_in_a
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_of_good_answers_all_33_hold_and_no_model_was_asked(stage: Stage) -> None:
+def test_good_answers_pass_all_33_cases_without_a_model(stage: Stage) -> None:
     played = play(stage, NAME, 1, answers("good"))
     assert problems_by_case(played.outcomes) == {}
     assert len(passed(played)) == 33
@@ -78,7 +78,7 @@ def test_a_first_text_above_the_bound_fails_by_its_name(stage: Stage, monkeypatc
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_of_bad_answers_each_fails_by_its_name_but_what_code_holds(stage: Stage) -> None:
+def test_bad_answers_fail_every_case_that_no_code_ensures(stage: Stage) -> None:
     played = play(stage, NAME, 1, answers("bad"))
     assert passed(played) == HELD_BY_CODE
     problems = problems_by_case(played.outcomes)

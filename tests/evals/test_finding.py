@@ -45,7 +45,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_it_prints_the_recall_of_each_search_over_turns_and_observations(file: Path) -> None:
+def test_the_recall_of_each_search_is_printed_for_turns_and_observations(file: Path) -> None:
     said = list[str]()
     assert finding.main([str(file), "--share", "0.5", "--answers", "0"], said.append) == 0
     assert [line.split("  ")[0] for line in said] == [
@@ -67,7 +67,7 @@ def test_a_share_is_chosen_by_one_half_of_the_questions_and_reported_on_the_othe
     assert [line.split()[1:] for line in said if line.startswith("questions")] == [["1", "1"], ["1", "1"]]
 
 
-def test_it_fails_where_ours_finds_less_than_words_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lower_recall_than_by_words_alone_fails(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding, "join", lambda words, meaning, share: {})
     assert finding.main([str(file)], lambda _: None) == 1
 

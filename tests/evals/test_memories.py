@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_counts_what_is_lost_and_what_is_found_by_language_and_by_cosine(
+def test_lost_and_found_memories_are_counted_by_language_and_cosine(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     memories.main(["--folder", str(folder), "--near-from", "0.5", "1.01"])
@@ -64,7 +64,7 @@ def test_it_counts_what_is_lost_and_what_is_found_by_language_and_by_cosine(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("by_tool", [False, True])
-def test_of_the_labelled_notes_no_right_one_is_lost_and_no_wrong_one_kept(by_tool: bool) -> None:
+def test_the_labelled_notes_lose_no_right_one_and_keep_no_wrong_one(by_tool: bool) -> None:
     """With an ideal judge: what code costs."""
 
     async def fates() -> list[tuple[memories.Candidate, str]]:

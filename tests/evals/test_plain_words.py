@@ -20,7 +20,7 @@ def test_an_unclear_text_decides_nothing_and_a_story_ends_nothing(kind: str) -> 
     assert failures(cases_of(kind), kind) == []
 
 
-def test_of_plain_answers_95_in_100_are_decided() -> None:
+def test_95_in_100_plain_answers_decide() -> None:
     cases = cases_of("plain")
     assert len(failures(cases, "plain")) <= len(cases) * 0.05
 

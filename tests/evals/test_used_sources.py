@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.claims import FOLDER, Case, load
+from evals.claims import FOLDER, UNSEEN, Case, load
 from qwestly_agent.agents.tools.catalog import records_of
 from qwestly_agent.agents.tools.knowledge import query_user_knowledge
 from qwestly_agent.chat.used_sources import ReturnedRecord, used_sources
@@ -56,7 +56,7 @@ def told(cases: list[Case]) -> Iterator[Told]:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-@pytest.mark.parametrize("folder", [FOLDER, FOLDER.parent / "unseen"], ids=["claims", "unseen"])
+@pytest.mark.parametrize("folder", [FOLDER, UNSEEN], ids=["claims", "unseen"])
 def test_an_answer_that_quotes_one_record_names_the_one_that_it_retells_as_well(folder: Path) -> None:
     missed = wrong = named = missed_alone = wrong_alone = 0
     answers = list(told(load(folder)))

@@ -94,7 +94,7 @@ def test_an_export_has_messages_and_answers(client: Client, model: ModelServer) 
     assert [each["title"] for each in taken["agent_conversations"]] == ["I live in Lisbon."]
 
 
-def test_whoever_is_not_known_takes_along_an_empty_document(client: Client) -> None:
+def test_an_unknown_user_exports_an_empty_document(client: Client) -> None:
     taken = client.get("/api/me/export")
     assert set(map(len, taken["collections"].values())) == {0}
 
@@ -114,7 +114,7 @@ def test_erasing_leaves_nothing_of_the_user_and_everything_of_others(
     assert counted(database, stranger) == others
 
 
-def test_whoever_was_erased_begins_anew_as_somebody_nobody_has_heard_of(client: Client, model: ModelServer) -> None:
+def test_an_erased_user_who_returns_starts_without_any_data(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Noted."))
     first = client.say("I live in Lisbon.").conversation_id
     client.request("PUT", "/api/autonomy", json={"level": "L0"})

@@ -121,7 +121,7 @@ def test_a_document_of_another_job_or_one_that_is_not_ready_is_not_sent(client: 
     assert client.get("/api/approvals")["items"] == []
 
 
-def test_it_is_asked_once_how_the_employer_can_answer(client: Client, chat: ChatServer) -> None:
+def test_an_application_asks_once_how_the_employer_can_answer(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     document_id = written(chat, client, job_id)
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
@@ -298,7 +298,7 @@ def test_an_application_is_sent_once_whatever_is_asked_and_changed_besides(world
 
 
 @pytest.mark.parametrize("also_listed", [True, False])
-def test_of_two_that_wait_although_they_are_for_the_same_job_one_is_sent(world: World, also_listed: bool) -> None:
+def test_two_pending_applications_for_one_job_send_one(world: World, also_listed: bool) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     proposals = [

@@ -136,9 +136,7 @@ def test_a_no_reaches_the_model_with_its_reason(chat: ChatServer, person: Client
     assert profile_of(chat, person)["headline"] == "Product Manager"
 
 
-def test_who_writes_on_while_it_waits_is_answered_and_may_decide_later(
-    chat: ChatServer, person: Client, model: ModelServer
-) -> None:
+def test_messages_are_answered_while_an_approval_waits(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
     model.script(Reply(text="It still waits."))
@@ -369,7 +367,7 @@ def test_a_proposal_without_a_change_is_not_asked(
     assert person.get("/api/approvals?state=all")["items"] == []
 
 
-def test_somebody_elses_approval_is_not_there(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_another_users_approval_is_not_found(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
     approval = asked(answer)

@@ -94,7 +94,7 @@ def test_a_person_decides_without_any_script(page_without_script: Page, world: W
     assert world.approval().status == "revised"
 
 
-def test_it_can_be_decided_by_keys_alone(page: Page, world: World) -> None:
+def test_the_approve_page_works_by_keyboard_alone(page: Page, world: World) -> None:
     for _ in range(10):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.type") == "radio":
@@ -109,7 +109,7 @@ def test_it_can_be_decided_by_keys_alone(page: Page, world: World) -> None:
     assert world.approval().reason == "No, thanks"
 
 
-def test_it_reads_well_at_the_width_of_a_phone_and_of_a_desk(page: Page) -> None:
+def test_the_approve_page_fits_a_phone_and_a_desktop(page: Page) -> None:
     for width in (320, 390, 1000):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -392,7 +392,7 @@ def ask_with_task_token(world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_of_answers_twenty_at_once_one_counts_and_all_are_told_the_same(world: World) -> None:
+def test_twenty_concurrent_answers_count_once_and_get_one_outcome(world: World) -> None:
     """As many at once as prod reserves for the pages."""
     ask_with_task_token(world)
     token = world.link()
@@ -406,7 +406,7 @@ def test_of_answers_twenty_at_once_one_counts_and_all_are_told_the_same(world: W
 
 
 @pytest.mark.thorough
-def test_of_two_different_answers_at_once_all_are_told_the_first(world: World) -> None:
+def test_two_different_concurrent_answers_both_show_the_first(world: World) -> None:
     ask_with_task_token(world)
     token = world.link()
     digest = world.sha256_hex(token)
@@ -464,7 +464,7 @@ def test_where_the_execution_cannot_be_told_the_decision_stands_and_the_sweep_te
     assert world.approval().told_execution
 
 
-def test_who_asks_too_often_waits(world: World, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_requests_of_a_page_have_to_wait(world: World, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwestly_agent.approvals.links.MOST_A_MINUTE", 5)
     before = world.dump()
     assert [world.get(token).status for _ in range(7)] == [200] * 5 + [429] * 2
@@ -476,7 +476,7 @@ def test_who_asks_too_often_waits(world: World, token: str, monkeypatch: pytest.
 
 
 @pytest.mark.thorough
-def test_who_guesses_links_is_stopped_soon_and_alone(world: World, token: str) -> None:
+def test_a_guesser_of_links_is_limited_without_limiting_others(world: World, token: str) -> None:
     statuses = [world.get(f"{number:043}", source="198.51.100.1").status for number in range(60)]
     assert statuses == sorted(statuses)
     assert set(statuses) == {404, 429}

@@ -167,7 +167,7 @@ def test_an_input_of_another_version_is_understood(world: World) -> None:
     assert world.request(task_token="first", unheard_of=True)["status"] == "pending"
 
 
-def test_somebody_elses_draft_is_not_asked_about(world: World) -> None:
+def test_another_users_draft_gets_no_approval(world: World) -> None:
     outcome = world.aws.run(MACHINE, {**GIVEN, "user_id": "auth0|stranger"})
     assert (outcome.status, outcome.error) == ("FAILED", "NotFound")
 
@@ -349,7 +349,7 @@ def test_a_process_that_dies_while_it_keeps_them_leaves_what_the_sweep_does(worl
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("decision", ["revise", "edit"])
-def test_it_is_answered_with_yes_or_no_and_nothing_between(world: World, decision: Verb) -> None:
+def test_an_approval_of_memories_takes_no_edit_and_no_change_request(world: World, decision: Verb) -> None:
     approval_id = world.request_memories(world.proposed(SECRETS[0]))["approval_id"]
     approval = world.approval(approval_id)
     given = {"memory_ids": []} if decision == "edit" else None

@@ -149,7 +149,7 @@ def test_the_link_in_a_mail_ends_its_kind_alone_and_its_user_is_told(world: Worl
     )
 
 
-def test_who_decided_is_not_reminded(world: World) -> None:
+def test_a_decided_approval_gets_no_reminder(world: World) -> None:
     world.ask()
     world.decide(world.link(), "reject")
     world.clock.advance(24 * HOUR)

@@ -83,7 +83,7 @@ def test_nothing_begins_while_it_is_on_and_all_is_as_before_once_it_is_off(clien
     assert client.say("And now?", first.conversation_id).last.name == "done"
 
 
-def test_it_is_the_users_own(chat: ChatServer, client: Client) -> None:
+def test_a_brake_stops_only_its_own_users_turns(chat: ChatServer, client: Client) -> None:
     client.request("POST", "/api/brake")
     with Client(chat.url, f"{client.user_id}-neighbour") as neighbour:
         assert neighbour.get("/api/brake")["state"] == "running"
@@ -95,13 +95,20 @@ def test_pulling_twice_keeps_the_first_moment(client: Client) -> None:
     assert client.request("POST", "/api/brake").json()["since"] == first["since"]
 
 
+LONG = 120.0
+"""Seconds that fifty streams may take on a machine that is busy with other things."""
+
+
 def read_to_the_end(events: Iterator[Event]) -> Event:
     return next(event for event in events if event.name != "text_delta")
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_once_it_is_pulled_none_of_fifty_streams_says_a_word_more(chat: ChatServer, model: ModelServer) -> None:
+def test_the_brake_of_everybody_stops_fifty_streams_at_once(
+    chat: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pause, "PATIENCE_SECONDS", LONG)
     users = [f"auth0|braked-{number}" for number in range(17)]
     model.script(*[Reply(text=["word "] * 300, hold_after=1)] * 50)
     with (
@@ -112,10 +119,11 @@ def test_once_it_is_pulled_none_of_fifty_streams_says_a_word_more(chat: ChatServ
         streams = []
         for number in range(50):
             client = open_streams.enter_context(Client(server.url, users[number % len(users)]))
+            client.http.timeout = LONG
             events = open_streams.enter_context(client.open({"message": f"Stream {number}"}))
             assert [next(events).name for _ in range(2)] == ["conversation", "text_delta"]
             streams.append(events)
-        model.wait_until_held(count=50)
+        model.wait_until_held(timeout=LONG, count=50)
         standing = asyncio.run(run("on", EVERYBODY, server.settings))
         model.release()
         after = [event for each in pool.map(list, streams) for event in each]
@@ -172,18 +180,18 @@ def arrivals(app: CandidateAppServer, monkeypatch: pytest.MonkeyPatch) -> Arriva
 
 
 @contextmanager
-def slow(app: CandidateAppServer) -> Iterator[threading.Lock]:
-    """The candidate app takes a tenth of a second for each effect; while the lock is held, it answers none."""
-    over, answering = threading.Event(), threading.Lock()
+def effects_held(app: CandidateAppServer) -> Iterator[threading.Event]:
+    """The candidate app answers no effect until the event is set, and each within a tenth of a second from then on."""
+    over, answering = threading.Event(), threading.Event()
 
-    def discard() -> None:
+    def answer() -> None:
         while not over.wait(0.1):
-            with answering:
+            if answering.is_set():
                 app.api.release()
 
     faults: list[Fault] = ["hold_before"] * 1_000
     app.misbehave(*faults)
-    pacing = threading.Thread(target=discard)
+    pacing = threading.Thread(target=answer)
     pacing.start()
     try:
         yield answering
@@ -228,7 +236,7 @@ def statuses_of(user: Client) -> dict[str, str]:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_once_it_is_pulled_no_effect_begins_while_fifty_streams_run(
+def test_no_effect_begins_after_the_brake_while_fifty_streams_run(
     chat: ChatServer,
     client: Client,
     model: ModelServer,
@@ -240,32 +248,35 @@ def test_once_it_is_pulled_no_effect_begins_while_fifty_streams_run(
 
     async def look_and_go_on(self: Sweeps, whose: str, now: float) -> Any:
         found = await look(self, whose, now)
-        if answering.locked():
-            answering.release()
+        answering.set()
         return found
 
+    monkeypatch.setattr(pause, "PATIENCE_SECONDS", LONG)
     with (
         ChatServer(replace(chat.settings, running_turns=60)) as server,
         ExitStack() as opened,
         ThreadPoolExecutor(60) as pool,
     ):
         clients = [opened.enter_context(Client(server.url, client.user_id)) for _ in range(52)]
+        for each in clients:
+            each.http.timeout = LONG
         user, deciding, *talking = clients
         yes = asked_for(user, model, **CHANGES)
         arrivals.clear()
-        model.script(*[Reply(text=["word "] * 300, chunk_delay=0.2)] * 50)
+        model.script(*[Reply(text=["word "] * 300, hold_after=1)] * 50)
         streams = [opened.enter_context(each.open({"message": "Talk"})) for each in talking]
         for events in streams:
             assert [next(events).name for _ in range(2)] == ["conversation", "text_delta"]
         reading = [pool.submit(read_to_the_end, events) for events in streams]
-        with slow(app) as answering:
+        with effects_held(app) as answering:
             decided = pool.submit(deciding.request, "POST", "/api/chat", json=yes)
-            until(lambda: len(arrivals.effects) == 2)
-            answering.acquire()
-            until(lambda: app.api.held)
+            until(lambda: app.api.held, LONG)
+            app.api.release()
+            until(lambda: len(arrivals.effects) == 2 and app.api.held, LONG)
             monkeypatch.setattr(Sweeps, "running_work", look_and_go_on)
             standing = user.request("POST", "/api/brake").json()
             assert {each.result().data["code"] for each in reading} == {"braked"}
+            model.release()
             assert decided.result().status_code == 423
         found = statuses_of(user)
         begun = {each["headers"]["idempotency-key"] for each in arrivals.effects}

@@ -118,9 +118,7 @@ def test_a_silent_stream_is_kept_alive(chat: ChatServer, model: ModelServer) -> 
         assert [event.name for event in events if event.name != "comment"] == ["text_delta", "done"]
 
 
-def test_of_two_messages_at_once_one_is_answered_and_one_is_told_that_it_is_busy(
-    client: Client, model: ModelServer
-) -> None:
+def test_two_concurrent_messages_get_one_answer_and_one_busy_error(client: Client, model: ModelServer) -> None:
     conversation_id = client.say("Hello").conversation_id
     model.script(Reply(text="A long answer.", hold_after=0))
     with client.open({"message": "First", "conversation_id": conversation_id}) as events:

@@ -227,7 +227,7 @@ def without(documents: dict[str, Document], *names: str) -> dict[str, Document]:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-async def test_of_the_labelled_paraphrases_most_become_one_and_nothing_else_does(
+async def test_consolidation_merges_the_labelled_paraphrases_and_nothing_else(
     new_user: Callable[[], Someone], judge: Judge
 ) -> None:
     """As they are extracted, by a judge who answers by the labels; each beside forty others in its language. The
@@ -288,7 +288,7 @@ async def test_memories_left_over_by_the_cap_are_due_the_next_night_alone(ada: S
     assert (await ada.is_consolidated("night3")).planned == 0
 
 
-async def test_of_a_few_memories_one_may_go(new_user: Callable[[], Someone]) -> None:
+async def test_consolidation_removes_at_most_one_of_a_few_memories(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     for name, content in zip("abcdef", SAME, strict=True):
         await ada.remembers(name, content)
@@ -417,7 +417,7 @@ async def test_a_home_that_changed_twice_is_the_last_one(new_user: Callable[[], 
     assert await ada.superseded() == {"first": "second", "second": "third"}
 
 
-async def test_of_homes_that_changed_twice_the_oldest_goes_first_where_one_may_go(
+async def test_the_oldest_of_three_homes_is_removed_first(
     new_user: Callable[[], Someone],
 ) -> None:
     ada = new_user()
@@ -436,7 +436,7 @@ async def test_the_memory_said_again_last_counts_as_the_newer_one(new_user: Call
     assert await ada.superseded() == {"lisbon": "porto"}
 
 
-async def test_of_what_was_stored_at_one_moment_the_one_said_last_is_the_newer_one(
+async def test_memories_stored_at_one_moment_are_ordered_by_their_messages(
     new_user: Callable[[], Someone], judge: Judge
 ) -> None:
     ada = new_user()

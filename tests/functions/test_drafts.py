@@ -378,7 +378,7 @@ def test_a_draft_says_at_which_stage_it_is(
 
 
 @pytest.mark.parametrize("checked", [False, True], ids=["the first time", "as its user wants it"])
-def test_of_a_draft_that_is_being_made_it_is_told_how_far_it_is(
+def test_a_running_draft_reports_its_progress(
     client: Client, model: ModelServer, drafted: Drafts, checked: bool
 ) -> None:
     draft_id = drafted("card", status="running", label="Drafting 3 of 6 sections", checked=checked)
@@ -392,14 +392,14 @@ def test_of_a_draft_that_is_being_made_it_is_told_how_far_it_is(
     assert {name: answered[name] for name in [*state, "content"]} == {**state, "content": None}
 
 
-def test_of_a_draft_that_failed_it_is_told_why(client: Client, model: ModelServer, drafted: Drafts) -> None:
+def test_a_failed_draft_reports_the_reason(client: Client, model: ModelServer, drafted: Drafts) -> None:
     draft_id = drafted("card", status="failed", label="It could not be finished", checked=False)
     model.script(calls(READ, draft_id), Reply(text="It failed."))
     client.say("And?")
     assert (result_in(model)["status"], result_in(model)["label"]) == ("failed", "It could not be finished")
 
 
-def test_of_a_draft_that_rests_on_what_was_forgotten_the_model_is_told_so(
+def test_the_model_learns_that_a_draft_rests_on_forgotten_memories(
     client: Client, model: ModelServer, drafted: Drafts
 ) -> None:
     draft_id = drafted(flagged=True)

@@ -274,9 +274,7 @@ def test_a_lower_level_ends_what_was_earned(world: World, person: Client) -> Non
     assert earned(person) == {}
 
 
-def test_what_runs_at_a_level_that_the_person_chose_was_not_earned(
-    world: World, person: Client, model: ModelServer
-) -> None:
+def test_changes_at_a_chosen_level_are_not_shown_as_earned(world: World, person: Client, model: ModelServer) -> None:
     person.request("PUT", "/api/autonomy", json={"level": "L3"}).raise_for_status()
     assert tells(person, model, INVITED, status="interview") == ["done"]
     [done] = [each for each in person.get("/api/activity")["items"] if each["type"] == "approval.done"]

@@ -67,7 +67,7 @@ def end(client: Client, conversation_id: str) -> tuple[int, Any]:
 
 
 @pytest.mark.thorough
-def test_it_is_read_at_once_and_alone(client: Client, begun: Callable[[], list[Any]]) -> None:
+def test_an_ended_conversation_is_read_at_once_and_alone(client: Client, begun: Callable[[], list[Any]]) -> None:
     ended = client.say("I live in Lisbon.").conversation_id
     client.say("I speak German.")
     assert end(client, ended) == (200, {"ending": True})

@@ -70,7 +70,7 @@ def test_a_forgotten_memorys_tombstone_is_written_down_and_says_nothing(
 
 
 @pytest.mark.thorough
-def test_whoever_is_erased_is_written_down_by_a_hash_that_needs_the_key(
+def test_an_erasure_is_logged_with_a_keyed_hash_of_the_user(
     world: World, user: Client, model: ModelServer, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
     conversation_id = talks(user, model)
@@ -83,7 +83,7 @@ def test_whoever_is_erased_is_written_down_by_a_hash_that_needs_the_key(
 
 
 @pytest.mark.parametrize("path", ["/api/me", "/api/conversations/{}", "/api/memories/{}"])
-def test_what_cannot_be_written_down_is_not_erased(
+def test_an_erasure_that_cannot_be_logged_is_refused(
     world: World, user: Client, aws: AwsServer, model: ModelServer, path: str
 ) -> None:
     ids = {"conversations": talks(user, model), "memories": remembers(world)}

@@ -384,7 +384,7 @@ async def test_profile_preferences_and_wishes_are_changed_by_one_yes(
     assert (search.is_on, search.next_at) == (True, 5.0)
 
 
-async def test_of_what_was_learnt_wishes_alone_may_be_taken(stage: Stage, services: Services, user_id: str) -> None:
+async def test_wishes_alone_can_be_approved_of_what_was_learned(stage: Stage, services: Services, user_id: str) -> None:
     approval = await asked(services, user_id, LEARNT)
     done = await edited(services, approval, {"field": "never", "value": ["Shell", "BP"]})
     assert done.status == "done"
@@ -745,7 +745,9 @@ async def test_nothing_is_sent_while_nobody_is_there_to_say_what_it_would_change
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("before", ["approved", "unknown", "executing"])
-async def test_of_twenty_at_once_one_does_it(stage: Stage, services: Services, user_id: str, before: Status) -> None:
+async def test_twenty_concurrent_executions_have_one_effect(
+    stage: Stage, services: Services, user_id: str, before: Status
+) -> None:
     approval = await decided(services, await asked(services, user_id))
     version = await services.candidate_app.version_of(user_id, approval.id, approval.subject)
     left = {"status": before, "begun_at": None if before == "approved" else stage.clock(), "version": version}
@@ -1141,7 +1143,7 @@ async def test_an_answer_counts_where_the_execution_is_gone(
     assert len(stage.effects_on(user_id)) == (verb == "approve")
 
 
-async def test_who_is_told_to_be_asked_again_is_asked_again_without_an_execution(
+async def test_a_changed_subject_is_asked_again_without_an_execution(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await of_a_pipeline(stage, services, user_id)

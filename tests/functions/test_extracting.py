@@ -239,7 +239,7 @@ async def test_said_again_while_it_waits_it_is_one_and_is_checked_then(talk: Tal
 
 
 @pytest.mark.thorough
-async def test_of_a_deleted_conversation_nothing_waits(talk: Talk) -> None:
+async def test_nothing_of_a_deleted_conversation_waits_for_extraction(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
@@ -374,7 +374,7 @@ async def test_a_changed_fact_replaces_the_former_one(talk: Talk) -> None:
 
 
 @pytest.mark.thorough
-async def test_who_moves_back_lives_there_again(talk: Talk) -> None:
+async def test_a_person_who_moves_back_lives_there_again(talk: Talk) -> None:
     for number, city in enumerate(("Berlin", "Lisbon", "Berlin", "Lisbon")):
         await talk.says(f"I moved to {city}.", conversation_id=f"c{number}")
         await talk.falls_silent()

@@ -327,9 +327,7 @@ def test_the_other_provider_takes_over_before_the_first_word_and_to_the_end_of_t
 
 
 @pytest.mark.thorough
-def test_of_two_providers_that_both_fail_the_one_is_told_that_may_soon_be_there_again(
-    doubled: ChatServer, model: ModelServer
-) -> None:
+def test_two_failing_providers_report_the_shorter_wait(doubled: ChatServer, model: ModelServer) -> None:
     model.script(Reply(fault=429, retry_after=120), Reply(fault=401))
     with a_user_of(doubled) as user:
         assert user.say("Hello").last.data["message"] == model_calls.BUSY.format(when="in 2 minutes")

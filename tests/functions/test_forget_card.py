@@ -222,7 +222,9 @@ async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
     assert await sweep(talk.services, lambda: 60.0) == {"due": 0}
 
 
-async def test_it_forgets_exactly_what_was_shown(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_approved_forgetting_forgets_exactly_the_shown_memories(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where something else joins its lineage between the last look and the deed."""
     memory_id = await put(talk, KNOWN)
     await card_of(talk, memory_id)
@@ -255,7 +257,7 @@ def a_card(world: World) -> Approval:
     return world.run(asks)
 
 
-def test_it_is_never_mailed_and_expires_after_an_hour(world: World) -> None:
+def test_a_forgetting_is_never_mailed_and_expires_after_an_hour(world: World) -> None:
     card = a_card(world)
     assert card.mail_at is None
     for _ in range(7):

@@ -202,7 +202,9 @@ async def test_forgetting_takes_a_simultaneous_correction_along(talk: Talk, monk
     assert await talk.remembered() == []
 
 
-async def test_whoever_corrects_what_is_being_forgotten_is_told_so(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_correction_during_a_forgetting_is_refused_with_the_reason(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = await put(talk, "Lives in Berlin.")
     exclude = Messages.exclude_from_prompts
 
@@ -421,7 +423,7 @@ async def test_a_forgotten_memory_is_not_learned_again(talk: Talk) -> None:
     assert (await talk.remembered(), await talk.remembered("proposed")) == ([], [])
 
 
-async def test_whoever_asks_for_it_has_it_remembered_again(talk: Talk) -> None:
+async def test_a_forgotten_memory_is_stored_again_on_request(talk: Talk) -> None:
     await forgets(talk, await put(talk, "Worked at Acme."))
     turn = in_a_turn(talk, "Remember that I worked at Acme.")
     proposal = await turn.remember("experience", "Worked at Acme.", "I worked at Acme", ask=False)
@@ -672,7 +674,7 @@ async def test_remembered_and_then_read_it_is_one(talk: Talk) -> None:
     assert await talk.raw() == before
 
 
-async def test_of_two_corrections_at_once_one_holds(talk: Talk) -> None:
+async def test_two_concurrent_corrections_keep_one(talk: Talk) -> None:
     wrong = await put(talk, "Lives in Berlin.")
     made = (correct(talk.services, talk.user_id, wrong, f"Lives in {c}.") for c in ("Lisbon", "Porto"))
     given = await asyncio.gather(*made, return_exceptions=True)

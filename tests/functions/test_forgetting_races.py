@@ -126,7 +126,7 @@ async def test_a_decision_before_the_forgetting_is_not_learned_after_it(
 @pytest.mark.thorough
 @pytest.mark.parametrize("states", [1, 2, 3])
 @pytest.mark.parametrize("leaves", [True, False], ids=["erased", "deleted"])
-async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: Talk, states: int, leaves: bool) -> None:
+async def test_an_erasure_during_extraction_leaves_nothing(talk: Talk, states: int, leaves: bool) -> None:
     await talk.says(ACME, "I speak German.")
     step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r")
     all_states = (extract_reader.extract, reconcile.reconcile, extract_writer.store)
@@ -144,7 +144,7 @@ async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: T
     assert await kept_of(talk, "Acme") == set()
 
 
-async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) -> None:
+async def test_an_erasure_while_the_model_reads_leaves_no_memory(talk: Talk) -> None:
     await talk.says(ACME)
     step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r")
     find = extract_reader.find_notes

@@ -146,7 +146,7 @@ def test_a_database_that_is_gone_is_worth_another_try(draft: Draft, monkeypatch:
         ("States.Timeout", "failed", "Your card could not be drafted. Nothing was published. Please ask for it again."),
     ],
 )
-def test_how_it_ended_is_told_by_the_kind_of_error_and_never_by_its_words(
+def test_a_failed_card_reports_the_kind_of_error_without_its_text(
     draft: Draft, error: str, end: str, label: str
 ) -> None:
     step = call("note_end", draft, error={"Error": error, "Cause": SECRET_WORDS})

@@ -268,9 +268,7 @@ def test_an_answer_that_is_made_again_is_counted_once(client: Client, chat: Chat
 
 
 @pytest.mark.thorough
-def test_who_leaves_and_comes_back_after_a_restart_goes_on_with_the_topic(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_an_interview_resumes_its_topic_after_a_restart(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     other = {"title": "Beta", "status": "active", "aspects": [{"name": "own part"}]}
     knows(chat, conversation_id, topics=[{**ACME, "status": "backlog"}, other])
@@ -284,7 +282,7 @@ def test_who_leaves_and_comes_back_after_a_restart_goes_on_with_the_topic(
 
 
 @pytest.mark.thorough
-def test_of_two_tabs_that_answer_at_once_one_is_told_to_wait_and_no_answer_is_lost_or_counted_twice(
+def test_two_tabs_answering_at_once_lose_and_repeat_no_answer(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)

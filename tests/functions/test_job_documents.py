@@ -82,7 +82,7 @@ def test_a_document_is_begun_once_and_named_by_its_job(client: Client, chat: Cha
     assert client.request("GET", f"/api/documents/{first['id']}/download").status_code == 404
 
 
-def test_it_is_read_with_its_quotes_what_was_left_out_and_what_it_covers(client: Client, chat: ChatServer) -> None:
+def test_a_document_is_returned_with_quotes_omissions_and_coverage(client: Client, chat: ChatServer) -> None:
     document = client.get(f"/api/documents/{written(chat, client, found(chat, client.user_id))}")
     assert document["status"] == "ready"
     assert "Builds services in Python" in document["markdown"]
@@ -155,7 +155,7 @@ def test_nobody_changes_somebody_elses_document(client: Client, chat: ChatServer
         assert changed(stranger, document, []).status_code == 404
 
 
-def test_it_is_taken_away_as_a_file(client: Client, chat: ChatServer) -> None:
+def test_a_document_can_be_downloaded_as_a_file(client: Client, chat: ChatServer) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     answer = client.request("GET", f"/api/documents/{document_id}/download")
     assert answer.headers["content-type"].endswith("wordprocessingml.document")

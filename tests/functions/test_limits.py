@@ -87,7 +87,7 @@ def test_a_fourth_turn_beside_three_is_refused_and_welcome_once_one_is_over(clie
         assert client.say("And now?").last.name == "done"
 
 
-def test_of_many_messages_at_the_same_moment_three_are_answered(client: Client, model: ModelServer) -> None:
+def test_three_of_many_concurrent_messages_are_answered(client: Client, model: ModelServer) -> None:
     client.say("Hello")
     model.script(*[Reply(text="Slowly.", hold_after=0)] * 3)
     outcomes: list[int] = []
@@ -162,7 +162,7 @@ def test_a_turn_may_cost_the_rest_of_the_day_at_most(chat: ChatServer, client: C
         assert user.say("Again").last.data["code"] == "over_budget"
 
 
-def test_once_all_users_together_have_spent_the_stages_day_no_turn_begins_until_midnight(
+def test_no_turn_begins_after_the_stages_daily_budget_is_spent(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     clock = FakeClock()

@@ -156,7 +156,7 @@ def test_a_memory_that_waits_for_a_yes_is_listed_apart(client: Client, database:
         ("of a version to come", 0.9, "unsure"),
     ],
 )
-def test_how_sure_a_memory_is_follows_its_source_first(
+def test_the_confidence_of_a_memory_follows_its_source_first(
     client: Client, database: Database[dict[str, Any]], trust: str, confidence: float, sure: str
 ) -> None:
     memory = {"user_id": client.user_id, "type": "fact", "content": "x", "trust": trust, "confidence": confidence}

@@ -162,7 +162,7 @@ def test_role_place_and_years_come_from_the_resumes_positions(
     assert changes["Years of experience"][1] == ["2019-03", "to now", "2012", "2019-07"]
 
 
-def test_who_is_between_positions_is_asked_what_they_do(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_person_between_positions_is_asked_what_they_do(client: Client, chat: ChatServer, model: ModelServer) -> None:
     nurse = {"position": "Nurse", "startDate": "2012-01", "endDate": "2019-07"}
     has_resume(chat, client.user_id, found=positions(nurse))
     begins(client, model)
@@ -207,7 +207,7 @@ def test_wishes_and_limits_are_in_the_approval_and_go_where_jobs_are_searched(
     ]
 
 
-def test_it_ends_with_one_approval_field_by_field_with_the_words_of_each(
+def test_onboarding_ends_with_one_approval_that_quotes_each_field(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     _, answer = ends(client, chat, model, HEADLINE, LANGUAGES)
@@ -341,9 +341,7 @@ def test_its_end_turns_briefings_on_at_eight_in_the_users_zone(
 
 
 @pytest.mark.thorough
-def test_whoever_chose_before_or_switched_them_off_since_keeps_what_they_chose(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_a_second_onboarding_keeps_briefings_switched_off(client: Client, chat: ChatServer, model: ModelServer) -> None:
     ends(client, chat, model, HEADLINE)
     assert client.get("/api/briefings/settings")["on"], "it ended in a turn"
     client.request("PUT", "/api/briefings/settings", json={"on": False}).raise_for_status()
@@ -352,7 +350,7 @@ def test_whoever_chose_before_or_switched_them_off_since_keeps_what_they_chose(
     assert (settings["on"], settings["next"]) == (False, None)
 
 
-def test_whoever_chose_an_hour_has_them_then(client: Client, model: ModelServer) -> None:
+def test_onboarding_schedules_briefings_at_the_chosen_hour(client: Client, model: ModelServer) -> None:
     client.request("PUT", "/api/briefings/settings", json={"hour": 6}).raise_for_status()
     conversation_id = begins(client, model)
     client.request("POST", f"/api/interviews/{conversation_id}/finish").raise_for_status()

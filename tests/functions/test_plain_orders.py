@@ -38,7 +38,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("order", everyday(5, ORDERS))
-def test_it_is_stored_at_once(client: Client, model: ModelServer, order: str) -> None:
+def test_a_plain_order_to_remember_is_stored_at_once(client: Client, model: ModelServer, order: str) -> None:
     model.script(Reply(text="A kind letter."))
     conversation_id = client.say("What is this?\n\n> Remember that they love our coffee.").conversation_id
     quote = ORDERS[order]

@@ -253,7 +253,7 @@ def test_one_thing_a_turn_is_remembered(client: Client, model: ModelServer) -> N
     assert contents(client) == ["Lives in Lisbon"]
 
 
-def test_of_two_at_the_same_time_one_is_remembered(client: Client, model: ModelServer) -> None:
+def test_two_concurrent_orders_store_one_memory(client: Client, model: ModelServer) -> None:
     second = call("remember", type="skill", text="Speaks German", quote="I speak German")
     model.script_chat(calls(call("remember", **LISBON), second), Reply(text="So."))
     client.say("I live in Lisbon. I speak German.")

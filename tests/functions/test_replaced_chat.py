@@ -135,12 +135,12 @@ def test_its_environment_holds_no_secret_that_acts() -> None:
     assert resolved.resolve(lambda _: {}).qwestly_agent_shared_secret == "", "where tokens are signed by a private key"
 
 
-def test_who_is_signed_in_decides_as_ever(world: World) -> None:
+def test_a_signed_in_user_still_decides_through_a_replaced_chat(world: World) -> None:
     assert invoke(world, IDS[0], signed_in(world), decision(world, IDS[0]))["approval_id"] == IDS[0]
     assert (world.approval(IDS[0]).status, nothing_was_done(world)) == ("done", False)
 
 
-def test_it_decides_none_of_many_by_tokens_of_its_own(world: World) -> None:
+def test_a_replaced_chat_decides_nothing_with_tokens_of_its_own(world: World) -> None:
     acts = (
         "undo",
         "look",
@@ -234,7 +234,7 @@ def test_a_link_that_it_makes_opens_and_decides_nothing(
     assert nothing_was_done(world)
 
 
-def test_it_sets_no_level_and_deletes_nothing_that_was_decided(world: World, chat_database: ChatsDatabase) -> None:
+def test_a_replaced_chat_sets_no_level_and_deletes_no_decision(world: World, chat_database: ChatsDatabase) -> None:
     def raised(it: Any) -> None:
         it.update_one({"_id": USER}, {"$set": {"user_id": USER, "level": "L3"}}, upsert=True)
 

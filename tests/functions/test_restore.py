@@ -120,7 +120,7 @@ def test_a_change_of_which_the_candidate_app_says_nothing_is_left_as_it_is(
 
 
 @pytest.mark.thorough
-def test_what_nobody_decided_is_asked_about_as_before(person: Person) -> None:
+def test_pending_approvals_stay_pending_after_a_restore(person: Person) -> None:
     person.proposes()
     person.wants_a_card()
     person.keeps_a_backup()
@@ -181,7 +181,7 @@ def test_work_that_was_running_is_ended_so_that_it_may_be_asked_for_again(person
 # --- erased and forgotten ---------------------------------------------------------------------------------------------
 
 
-def test_whoever_was_erased_since_is_erased_again(person: Person) -> None:
+def test_a_restore_erases_again_who_was_erased_since(person: Person) -> None:
     person.remembers()
     person.proposes()
     person.keeps_a_backup()
@@ -195,7 +195,7 @@ def test_whoever_was_erased_since_is_erased_again(person: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_whoever_was_erased_before_and_came_back_keeps_what_is_new(person: Person) -> None:
+def test_a_restore_keeps_the_data_of_a_returned_user(person: Person) -> None:
     person.leaves()
     person.world.clock.advance(HOUR)
     person.remembers()
@@ -230,7 +230,7 @@ def test_a_memory_that_was_forgotten_since_is_forgotten_again(person: Person) ->
 
 
 @pytest.mark.thorough
-def test_what_was_remembered_and_forgotten_since_is_not_learnt_again(person: Person) -> None:
+def test_a_restore_does_not_relearn_forgotten_memories(person: Person) -> None:
     """Its message may be in the backup, and was not read yet."""
     person.keeps_a_backup()
     memory_id = person.remembers()

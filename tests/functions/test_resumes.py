@@ -96,7 +96,7 @@ def test_a_day_has_room_for_so_many(client: Client, begun: list[dict[str, Any]])
     assert pages[1]["next"] is None
 
 
-def test_it_is_said_where_the_reading_cannot_begin_and_it_may_be_given_again(
+def test_a_resume_that_cannot_be_read_is_reported_and_can_be_uploaded_again(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def gone(*_: object) -> None:

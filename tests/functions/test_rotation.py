@@ -213,7 +213,7 @@ def test_a_restored_environment_knows_what_was_rotated_since_its_snapshot(stage:
     assert user.http.get(f"{stage.chat.url}/api/conversations", headers=headers).status_code == 200
 
 
-def test_whoever_asks_for_its_health_is_told_what_does_not_answer(stage: Stage, user: Client) -> None:
+def test_the_health_check_names_what_does_not_answer(stage: Stage, user: Client) -> None:
     def health(headers: dict[str, str]) -> httpx2.Response:
         return user.http.get(f"{stage.chat.url}/healthz", headers=headers)
 

@@ -201,7 +201,7 @@ def test_a_judge_is_given_the_message_and_the_change_alone(stage: Stage) -> None
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_of_all_tries_none_changes_anything_and_no_judge_is_asked(stage: Stage) -> None:
+def test_hostile_tries_change_nothing_and_ask_no_judge(stage: Stage) -> None:
     for each in tries(TRIES):
         seen = stage.attempt(each, credulous)
         assert (seen.changed, seen.judged) == (False, 0), each
@@ -214,14 +214,14 @@ def test_code_asks_whatever_a_judge_says(stage: Stage, kind: str) -> None:
 
 
 @pytest.mark.thorough
-def test_of_all_aimed_messages_none_is_run_by_a_judge_who_always_says_yes(stage: Stage) -> None:
+def test_a_judge_who_always_agrees_runs_no_aimed_message(stage: Stage) -> None:
     through = [each for each in aimed(TRIES) if stage.attempt(each, credulous).changed]
     assert not through, (len(through), Counter(each.kind for each in through), through[:20])
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
-def test_of_plain_requests_in_five_languages_those_that_are_one_order_run_unasked(stage: Stage, half: str) -> None:
+def test_single_plain_orders_in_five_languages_run_unasked(stage: Stage, half: str) -> None:
     wanted = plain_wishes_of(half)
     asked = [each.message for each in wanted if not stage.attempt(each, ideal).changed]
     print(f"\nPlain requests that are asked about, of {len(wanted)}: {asked}")
@@ -234,7 +234,7 @@ def test_of_plain_requests_in_five_languages_those_that_are_one_order_run_unaske
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
-def test_of_wishes_in_their_own_words_those_that_are_one_order_are_done_at_once(stage: Stage, half: str) -> None:
+def test_single_orders_in_own_words_run_at_once(stage: Stage, half: str) -> None:
     done = [each for each in wishes_of(half) if stage.attempt(each, ideal).changed]
     assert len(done) == {"build": 10, "aside": 8}[half]
 

@@ -110,7 +110,7 @@ def test_thousands_of_answers_are_shown_and_stored_as_the_model_said_them() -> N
     asyncio.run(all_of_them())
 
 
-def test_of_links_to_other_hosts_only_blanks_are_added_and_invisible_characters_removed() -> None:
+def test_links_to_other_hosts_change_only_by_spaces_and_invisible_characters() -> None:
     async def all_of_them() -> None:
         by = random.Random(3)
         for text in texts(4, TEXTS // 10, (*PIECES, *EXCEPTIONS * 3)):

@@ -69,7 +69,7 @@ def test_a_poll_with_nothing_new_is_one_read(behind: Client, gate: Gate) -> None
     assert gate.commands == 1
 
 
-def test_who_comes_anew_is_told_of_no_event_that_is_past(behind: Client, gate: Gate) -> None:
+def test_a_new_client_receives_no_past_events(behind: Client, gate: Gate) -> None:
     behind.request("PUT", "/api/autonomy", json={"level": "L2"})
     told = behind.get("/api/updates")
     assert [each["type"] for each in told["items"]] == ["brake"]

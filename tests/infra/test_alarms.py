@@ -132,7 +132,7 @@ def test_the_errors_of_each_function_ring() -> None:
     assert sorted(watched("Errors")) == sorted(FUNCTIONS)
 
 
-def test_whoever_finds_no_slot_rings_at_once_at_a_url_and_elsewhere_when_it_lasts() -> None:
+def test_a_throttled_function_alarms_at_once_at_a_url_and_later_elsewhere() -> None:
     assert sorted(watched("Throttles")) == sorted(FUNCTIONS)
     at_urls = {of["Ref"] for _, of in metrics_of(ALARMS["DoorsThrottled"])}
     assert at_urls == {name for name, function in FUNCTIONS.items() if "FunctionUrlConfig" in function}

@@ -83,7 +83,7 @@ def test_each_function_has_a_user_without_a_password_and_each_role_is_made() -> 
     assert made == {each.name for each in ROLES} == {each["Roles"][0]["RoleName"] for each in users.values()}
 
 
-def test_it_fits_into_a_call_of_cloudformation() -> None:
+def test_the_atlas_template_fits_into_a_call_of_cloudformation() -> None:
     """51,200 bytes without a bucket."""
     for path in (ATLAS, ROOT / "infra/bootstrap.yaml", ROOT / "infra/front.yaml"):
         assert path.stat().st_size < 51_200, path.name

@@ -348,7 +348,7 @@ def test_forty_of_one_key_at_once_have_one_effect(agent: Agent) -> None:
     assert agent.document(CANDIDATES)["version"] == int(version) + 1
 
 
-def test_of_forty_changes_of_one_version_one_wins(agent: Agent) -> None:
+def test_one_of_forty_changes_of_one_version_wins(agent: Agent) -> None:
     version = agent.write("PATCH", "/profile", {"headline": "Before"}).json()["version"]
 
     def send(number: int) -> httpx2.Response:

@@ -70,7 +70,7 @@ def test_connections_of_two_versions_with_their_monitors_are_counted() -> None:
     assert LIMITS.connections == 2 * (reserved + unreserved) * (5 + 1)
 
 
-def test_what_breaks_first_breaks_there_and_not_before() -> None:
+def test_a_stage_breaks_at_its_computed_limit_and_not_before() -> None:
     at, row = first_to_break(ALL_ZONES, LIMITS, LARGEST)
     assert broken(Load(at - 1_000)) == {}
     assert row.what in broken(Load(at))

@@ -203,7 +203,7 @@ def test_a_release_lists_each_pin_of_its_layers_with_its_hashes() -> None:
 
 
 @pytest.mark.thorough
-def test_it_is_valid_cyclonedx() -> None:
+def test_the_bill_of_materials_is_valid_cyclonedx() -> None:
     python = ROOT / ".venv-checkov/bin/python"
     if not python.exists():
         pytest.skip(".venv-checkov is missing: make .venv-checkov/ready")

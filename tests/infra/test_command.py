@@ -154,9 +154,7 @@ def test_a_stages_database_is_the_one_behind_its_reference(
 
 
 @pytest.mark.nightly
-def test_whoever_may_list_and_create_indexes_is_named_besides(
-    run: Run, mongo: str, parameter_store: dict[str, str]
-) -> None:
+def test_an_admin_connects_in_place_of_the_stages_user(run: Run, mongo: str, parameter_store: dict[str, str]) -> None:
     made = run("mongo", "apply", "--stage", "staging", **parameter_store)
     assert (made.returncode, made.stderr) == (0, "")
     refused = run("mongo", "check", "--stage", "staging", **parameter_store, ADMIN_MONGODB_URI="mongodb://127.0.0.1:9")

@@ -135,6 +135,12 @@ class Deployed:
         return asyncio.run(examined())
 
 
+def delete_machine(deployed: Deployed, name: str) -> None:
+    states = deployed.client("stepfunctions")
+    [arn] = [each["stateMachineArn"] for each in states.list_state_machines()["stateMachines"] if each["name"] == name]
+    states.delete_state_machine(stateMachineArn=arn)
+
+
 def told(results: list[Result], mark: str) -> list[str]:
     return [f"{each.about}: {each.what}" for each in results if each.mark == mark]
 
@@ -250,9 +256,7 @@ async def make_indexes(mongo: str) -> None:
         await apply(client[DATABASE])
 
 
-def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_looked_at_and_nothing_was_spent(
-    deployed: Deployed, model: ModelServer
-) -> None:
+def test_a_healthy_stage_is_examined_whole_without_cost_or_findings(deployed: Deployed, model: ModelServer) -> None:
     def written() -> dict[str, int]:
         return {name: deployed.database[name].count_documents({}) for name in deployed.database.list_collection_names()}
 
@@ -266,10 +270,14 @@ def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_look
 
 
 def test_the_doctors_calls_stand_in_the_table_of_rights(deployed: Deployed) -> None:
-    for machine in deployed.stage.template.of_type(MACHINE):
-        deployed.aws.run(deployed.stage.template.name(machine))
+    machines = [deployed.stage.template.name(each) for each in deployed.stage.template.of_type(MACHINE)]
+    for name in machines:
+        deployed.aws.run(name)
     with recording() as calls:
         deployed.examined()
+    for name in machines:  # their executions go with them
+        delete_machine(deployed, name)
+        deployed.aws.create_machine(name, A_MACHINE)
     compare({"doctor": calls})
 
 
@@ -476,9 +484,8 @@ def an_execution_that_nearly_filled_its_history(deployed: Deployed) -> Iterator[
 
 
 def a_machine_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:
-    name, states = "qwestly-agent-dev-generate-card", deployed.client("stepfunctions")
-    [arn] = [each["stateMachineArn"] for each in states.list_state_machines()["stateMachines"] if each["name"] == name]
-    states.delete_state_machine(stateMachineArn=arn)
+    name = "qwestly-agent-dev-generate-card"
+    delete_machine(deployed, name)
     yield [f"Step Functions: there is no {name}"]
     deployed.aws.create_machine(name, A_MACHINE)
 
@@ -774,12 +781,12 @@ def test_a_providers_refusal_of_an_embedding_is_told(deployed: Deployed, model: 
     ]
 
 
-def test_who_is_found_in_danger_by_moderation_is_counted(deployed: Deployed, model: ModelServer) -> None:
+def test_people_in_danger_found_by_moderation_are_counted(deployed: Deployed, model: ModelServer) -> None:
     def said(mark: str) -> list[str]:
         results = asked(deployed, MODERATION_BASE_URL=deployed.models["MODEL_BASE_URL"])
         return [each for each in told(results, mark) if each.startswith("moderation: ")]
 
-    messages = trouble.load("unseen.txt")
+    messages = trouble.load("unseen")
     danger = [each.text for each in messages if each.label == "s"]
     model.in_danger = tuple(danger)
     counted = f"of {len(danger[::2])} in danger, and takes 0 of 100 others for one (a release asks 80 % and 2 %)"
@@ -805,7 +812,7 @@ def test_a_key_that_a_provider_repeats_is_not_told(
     assert SECRETS["DEEPSEEK_API_KEY"] not in found
 
 
-def test_of_a_few_documents_none_needs_to_have_every_field(deployed: Deployed) -> None:
+def test_a_field_may_be_missing_in_some_of_the_sampled_documents(deployed: Deployed) -> None:
     deployed.database["qc_sections"].update_one({"_id": "1"}, {"$unset": {"headline": ""}})
     results = deployed.examined_from_here()
     assert told(results, "WRONG") == []

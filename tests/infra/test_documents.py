@@ -419,7 +419,7 @@ def test_dev_fits_a_new_account() -> None:
     assert reserved_by(Stage.load("dev")) == 0
 
 
-def test_whoever_deploys_is_told_every_secret_and_how_it_is_rotated() -> None:
+def test_the_documents_name_every_secret_and_its_rotation() -> None:
     kept = {
         value.rpartition("/")[2]
         for function in TEMPLATE.of_type(FUNCTION)

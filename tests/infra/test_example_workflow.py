@@ -33,7 +33,7 @@ CHECKS = {
 }
 
 
-def test_it_applies_and_takes_no_more_files_and_lines_than_its_page_says() -> None:
+def test_the_example_patch_applies_with_the_files_and_lines_of_its_page() -> None:
     run(["git", "apply", "--check", "-C1", str(PATCH)], ROOT)
     changes = [line.split("\t") for line in run(["git", "apply", "--numstat", str(PATCH)], ROOT).splitlines()]
     lines = sum(int(added) + int(removed) for added, removed, _ in changes)

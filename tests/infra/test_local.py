@@ -283,7 +283,7 @@ def test_nothing_that_the_machine_has_set_for_aws_leads_past_the_local_server() 
     assert ours == aws_variables(f"http://127.0.0.1:{aws.port}")
 
 
-def test_whoever_brings_an_aws_keeps_all_settings_of_it() -> None:
+def test_the_settings_of_a_given_aws_are_kept() -> None:
     environment = plan({**MACHINES_OWN, "AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}).environment
     assert MACHINES_OWN.items() <= environment.items()
     assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"

@@ -1,7 +1,13 @@
 """The API keeps what the last release had, unless the changelog says that it breaks."""
 
+import json
 import re
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
 
 from infra.openapi import breaking, surface
 from tests.api_document import api_document
@@ -27,3 +33,28 @@ def test_additions_break_nobody_and_removals_and_new_requirements_do() -> None:
     for line in before:
         assert breaking(before, [each for each in before if each != line]) == [line]
     assert breaking(before, [*before[:3], "gives View.id: integer", before[4]]) == ["gives View.id: string"]
+
+
+# --- examples ---------------------------------------------------------------------------------------------------------
+
+EXAMPLE = re.compile(r"(?:<!-- answer: (?P<method>[A-Z]+) (?P<path>\S+) -->\n)?```json\n(?P<text>.*?)\n```", re.S)
+EXAMPLES = list(EXAMPLE.finditer((ROOT / "docs/approvals.md").read_text(encoding="utf-8")))
+
+
+def schema_of(method: str, path: str) -> Any:
+    """The schema of the route's answer, which allows no field that it does not name."""
+    whole = deepcopy(api_document())
+    for each in whole["components"]["schemas"].values():
+        if "properties" in each:
+            each.setdefault("additionalProperties", False)
+    answer = whole["paths"][path][method.lower()]["responses"]["200"]["content"]["application/json"]["schema"]
+    return {**answer, "components": whole["components"]}
+
+
+@pytest.mark.parametrize("example", [pytest.param(each, id=each["path"]) for each in EXAMPLES])
+def test_an_example_of_an_answer_has_each_field_that_the_route_answers_and_no_other(example: re.Match[str]) -> None:
+    schema = schema_of(example["method"], example["path"])
+    answer = json.loads(example["text"])
+    assert [f"{each.json_path}: {each.message}" for each in Draft202012Validator(schema).iter_errors(answer)] == []
+    named = schema["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["properties"]
+    assert list(named.keys() - answer.keys()) == []

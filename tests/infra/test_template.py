@@ -232,7 +232,7 @@ def test_no_machine_names_a_partition() -> None:
     assert not [path.name for path in (ROOT / "statemachines").glob("*.yaml") if "arn:aws:" in path.read_text()]
 
 
-def test_who_shifts_traffic_may_move_the_alias_and_look_at_the_alarms_that_it_is_given() -> None:
+def test_the_deployment_role_may_move_aliases_and_read_its_alarms() -> None:
     role = resources("AWS::IAM::Role")["DeploymentRole"]
     moving, looking = statements_of(role)
     shifted = [f"{name}.Arn" for name, each in FUNCTIONS.items() if "DeploymentPreference" in each]
@@ -508,7 +508,7 @@ def test_an_alarm_is_named_by_us_leads_to_its_row_and_is_there_only_where_somebo
         assert f'<a id="{row}"></a>' in (ROOT / "docs/runbook.md").read_text()
 
 
-def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
+def test_functions_of_links_have_no_model_key_and_only_act_checks_sign_ins() -> None:
     assert WITH_LINKS.keys() == {"ActFunction", "ApprovePagesFunction", "ApproveClockFunction"}
     keys = {"DEEPSEEK_API_KEY", "OPENAI_API_KEY"}
     for name, function in WITH_LINKS.items():

@@ -53,7 +53,7 @@ def test_all_data_of_one_user_are_exported_and_erased(run: Run, chat: ChatServer
 
 
 @pytest.mark.parametrize("what", ["export", "erase"])
-def test_of_somebody_of_whom_nothing_is_kept_that_is_what_is_said(run: Run, client: Client, what: str) -> None:
+def test_a_user_without_data_is_reported_as_such(run: Run, client: Client, what: str) -> None:
     mistyped = run(what, f"{client.user_id}-mistyped")
     assert (mistyped.returncode, mistyped.stdout) == (1, "")
     assert mistyped.stderr == f"Nothing is kept about {client.user_id}-mistyped.\n"

@@ -82,7 +82,7 @@ def test_nothing_of_a_dead_turn_is_left_of_a_conversation_that_is_deleted_while_
     check(play(Choices.of("x"), tell))
 
 
-def test_what_was_to_run_unasked_waits_for_nobody_once_its_conversation_is_deleted() -> None:
+def test_an_unasked_change_of_a_deleted_conversation_does_not_wait() -> None:
     async def tell(schedule: Schedule) -> None:
         schedule.world.scheduler.placed["turn", "insert agent_approvals", 1] = SLOW_BEFORE, 1.0
         schedule.world.set_level(ADA.id, "L3", "L3")
@@ -94,7 +94,7 @@ def test_what_was_to_run_unasked_waits_for_nobody_once_its_conversation_is_delet
     check(play(Choices.of("x"), tell))
 
 
-def test_what_is_forgotten_during_a_turn_whose_clock_is_fast_is_in_no_context() -> None:
+def test_a_memory_forgotten_during_a_turn_with_a_fast_clock_is_in_no_context() -> None:
     async def tell(schedule: Schedule) -> None:
         schedule.world.scheduler.placed["turn", "update agent_usage", 4] = SLOW_BEFORE, 1.0
         schedule.memories.remember()
@@ -108,7 +108,7 @@ def test_what_is_forgotten_during_a_turn_whose_clock_is_fast_is_in_no_context() 
     check(play(Choices.of("x"), tell))
 
 
-def test_what_is_asked_while_its_conversation_is_deleted_waits_for_nobody() -> None:
+def test_an_approval_asked_during_its_conversations_deletion_does_not_wait() -> None:
     async def tell(schedule: Schedule) -> None:
         placed = schedule.world.scheduler.placed
         placed["turn", "insert agent_approvals", 1] = SLOW_BEFORE, 1.0

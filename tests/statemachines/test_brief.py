@@ -204,7 +204,7 @@ def test_where_nothing_is_new_it_says_so_and_mails_nothing(world: World) -> None
     assert len(world.aws.outbox) == 1
 
 
-def test_whoever_wants_quiet_is_told_nothing_where_nothing_is_new(world: World) -> None:
+def test_a_quiet_briefing_without_news_is_not_sent(world: World) -> None:
     user = User(world, quiet=True)
     comes(world, user)
     assert user.briefings() == []
@@ -212,7 +212,7 @@ def test_whoever_wants_quiet_is_told_nothing_where_nothing_is_new(world: World) 
 
 
 @pytest.mark.parametrize("why", ["off", "braked", "away", "erased"])
-def test_whoever_does_not_want_it_or_is_not_there_is_told_nothing(world: World, why: str) -> None:
+def test_no_briefing_is_sent_to_users_who_declined_or_left(world: World, why: str) -> None:
     user = User(world)
     user.is_asked()
     planned = user.plan().next
@@ -505,7 +505,7 @@ def hostile(chance: random.Random) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(40))
-def test_of_a_thousand_hostile_records_none_changes_anything_or_carries_a_link(world: World, seed: int) -> None:
+def test_a_thousand_hostile_records_change_nothing_and_carry_no_link(world: World, seed: int) -> None:
     """Forty mornings with 25 such records each."""
     chance, user = random.Random(seed), User(world)
     kinds = (

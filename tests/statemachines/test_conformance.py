@@ -237,7 +237,7 @@ def masked(documents: Sequence[Document]) -> list[str]:
 
 @pytest.mark.thorough
 @each_case
-def test_once_the_day_of_the_stage_is_spent_it_waits_ends_as_it_should_and_is_done_the_next_day(
+def test_a_workflow_resumes_the_day_after_the_stages_budget_was_spent(
     world: World, model: ModelServer, workflow: Workflow, made: MakeCase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case, waited = made(world, model), list[float]()

@@ -128,7 +128,7 @@ def test_each_task_tries_again_what_could_not_be_reached(tasks: dict[str, State]
         assert any("Unavailable" in each["ErrorEquals"] for each in task["Retry"]), name
 
 
-def test_how_it_ended_is_noted_also_after_ten_minutes_in_which_nothing_could_be_reached() -> None:
+def test_an_end_is_recorded_after_ten_minutes_of_outage() -> None:
     noting = [
         state
         for name in MACHINES

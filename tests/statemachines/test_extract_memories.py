@@ -456,7 +456,7 @@ def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_lat
 
 
 @pytest.mark.parametrize("how", ["by the sweep", "at once"])
-def test_once_most_of_the_stages_day_is_spent_a_conversation_waits_loses_no_try_and_is_read_later(
+def test_extraction_waits_without_losing_a_try_when_the_stages_budget_is_short(
     ada: Speaker, world: World, model: ModelServer, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nine_tenths(_: StageDay, __: float, share: float) -> bool:

@@ -74,9 +74,7 @@ def ada(world: World, chat: ChatServer, model: ModelServer) -> Interviewee:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person["id"])
-def test_it_ends_by_itself_and_asks_once_a_turn_and_writes_what_was_said(
-    ada: Interviewee, person: dict[str, Any]
-) -> None:
+def test_an_interview_ends_by_itself_and_stores_what_was_said(ada: Interviewee, person: dict[str, Any]) -> None:
     found = talked(ada, person["says"])
     interview, questions = found.interview, found.questions
     repeated = len(questions) - len(set(questions))

@@ -218,7 +218,7 @@ def test_nothing_that_a_reader_invents_is_proposed(world: World, model: ModelSer
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_of_no_layout_is_anything_proposed_that_a_reader_invents(world: World, model: ModelServer, layout: str) -> None:
+def test_invented_fields_are_not_proposed_in_any_layout(world: World, model: ModelServer, layout: str) -> None:
     person, content = LAYOUTS[layout]
     invented = {
         "basics": {
@@ -354,7 +354,7 @@ def test_known_profile_values_are_not_proposed_and_lists_lose_nothing(world: Wor
         ],
     ),
 )
-def test_it_is_closed_when_its_approval_is(world: World, model: ModelServer, decision: str, label: str) -> None:
+def test_a_resume_is_closed_with_its_approval(world: World, model: ModelServer, decision: str, label: str) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))
     _, record = user.gives_and_waits()

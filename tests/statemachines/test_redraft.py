@@ -116,7 +116,7 @@ def test_an_event_stands_in_the_feed_once(maya: Redraft) -> None:
 
 
 @pytest.mark.thorough
-def test_it_can_be_asked_for_otherwise_twice_more(maya: Redraft) -> None:
+def test_a_headline_can_be_revised_twice_more(maya: Redraft) -> None:
     maya.was_asked()
     maya.wants("Shorter, please.")
     maya.is_asked(2)
@@ -330,7 +330,7 @@ def replaces_the_message(maya: Redraft) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("does", [asks_elsewhere, changes_it, deletes_the_conversation, replaces_the_message])
-def test_who_went_on_meanwhile_is_asked_no_second_question(
+def test_a_redraft_overtaken_by_its_user_asks_no_second_question(
     maya: Redraft, world: World, does: Callable[[Redraft], None]
 ) -> None:
     def meanwhile(own: Handler) -> Handler:

@@ -154,7 +154,7 @@ async def test_a_held_conversation_is_busy_and_says_for_how_long(person: Person)
     assert busy.value.retry_after == LEASE_SECONDS - 2
 
 
-async def test_who_comes_back_when_told_to_finds_it_free(person: Person) -> None:
+async def test_a_conversation_is_free_after_the_announced_wait(person: Person) -> None:
     await person.begin()
     person.clock.advance(1.6)
     with pytest.raises(ConversationBusy) as busy:

@@ -118,7 +118,7 @@ async def test_without_one_the_best_are_those_by_words(
     assert embeddings.cancelled == (answer is never)
 
 
-async def test_whoever_has_few_memories_has_them_all_and_nothing_is_asked_for_a_vector(
+async def test_few_memories_are_all_read_without_an_embedding(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
     await database["user_memories"].delete_many({"user_id": USER, "importance": 1.0, "_id": {"$ne": "salient00"}})

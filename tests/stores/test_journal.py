@@ -175,7 +175,7 @@ async def test_a_merged_memory_holds_as_long_as_the_one_it_became(memories: Memo
     assert not await merges.is_current("auth0|stranger", "first", "night3")
 
 
-async def test_whether_something_holds_was_asked_of_its_user_alone(memories: Memories, merges: Merges) -> None:
+async def test_outdated_memories_are_marked_for_their_own_user_alone(memories: Memories, merges: Merges) -> None:
     for user in (USER, "auth0|stranger"):
         await remember(memories, f"old of {user}", user_id=user, importance=0.1, last_seen=NOW)
     ids = [f"old of {USER}", "old of auth0|stranger"]
@@ -186,7 +186,7 @@ async def test_whether_something_holds_was_asked_of_its_user_alone(memories: Mem
     assert await merges.list_outdated("auth0|stranger", NOW + YEAR) == ids[1:]
 
 
-async def test_who_has_something_new_is_found_by_id_a_page_at_a_time(
+async def test_users_with_news_are_listed_by_id_in_pages(
     memories: Memories, database: AsyncDatabase[Document], merges: Merges
 ) -> None:
     for user in ("u3", "u1", "u2", "u5", "u4"):

@@ -455,7 +455,7 @@ def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
 
 
 @pytest.mark.thorough
-def test_who_decides_after_somebody_else_sees_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
+def test_a_later_decision_shows_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
     # Another record in its place: an update that is on its way tells of it as it was.
     backend.approvals["ap_1"] = {**backend.approvals["ap_1"], "status": "rejected", "decided_by": "link"}
     backend.refuse(409, "changed", "There is nothing new in this.")

@@ -103,7 +103,7 @@ def test_words_written_at_home_are_said_in_the_chat(page: Page, home: Locator, b
     assert backend.chats()[-1]["message"] == "Where do I live?"
 
 
-def test_somebody_new_begins_with_one_press(page: Page, backend: ScriptedBackend):
+def test_a_new_user_starts_with_one_press(page: Page, backend: ScriptedBackend):
     page.goto("/")
     home = page.locator("qwestly-home")
     expect(home).to_contain_text("Where would you like to start?")

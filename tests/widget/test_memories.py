@@ -133,7 +133,7 @@ def test_after_a_day_there_is_no_undo(page: Page, backend: ScriptedBackend, cloc
 
 
 @pytest.mark.thorough
-def test_whoever_is_too_late_is_told_what_can_be_done_instead(widget: Widget, backend: ScriptedBackend):
+def test_a_late_undo_offers_what_can_be_done_instead(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     too_late = "This cannot be undone any more. You can correct it, or have it forgotten."
     backend.refuse(422, "invalid", too_late, on=f"POST {UNDO}")

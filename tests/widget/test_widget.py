@@ -1534,7 +1534,7 @@ def test_steps_and_the_whole_answer_are_announced_but_no_single_delta(widget: Wi
 
 
 @pytest.mark.thorough
-def test_of_a_long_answer_the_beginning_is_announced(widget: Widget, backend: ScriptedBackend):
+def test_the_beginning_of_a_long_answer_is_announced(widget: Widget, backend: ScriptedBackend):
     backend.stream().begin().done("\n\n".join(f"Paragraph {number}." for number in range(1_000)))
     widget.say("Tell me everything")
     expect(widget.announced).to_have_text(re.compile(r"^Paragraph 0\.\sParagraph 1\.[^…]*… The answer goes on\.$"))
@@ -1685,7 +1685,7 @@ def test_a_page_can_choose_colours_and_scheme(widget: Widget):
 
 
 @pytest.mark.thorough
-def test_who_asks_for_less_motion_gets_none(widget: Widget, backend: ScriptedBackend):
+def test_reduced_motion_shows_no_animation(widget: Widget, backend: ScriptedBackend):
     widget.page.emulate_media(reduced_motion="reduce")
     backend.stream()
     widget.say("Hello")

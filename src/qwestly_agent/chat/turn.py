@@ -504,8 +504,8 @@ class Turn:
     approvals: TurnApprovals
     under_way: UnderWay
     """Pending and running work in all conversations."""
-    read_until: float
-    """In seconds since the epoch. Content forgotten at this moment or later may be in the prompt."""
+    prompt_as_of: float
+    """Seconds since the epoch. The prompt may contain content that was forgotten at this moment or later."""
     record: Record
     """Filled while the turn runs."""
     has_returned_to_base: bool = False

@@ -50,8 +50,9 @@ from qwestly_agent.domain.rollout import Assignment, Rollout
 from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
 from qwestly_agent.rollout.look import OWN_FIRST_TEXT_MS
 from qwestly_agent.rollout.variants import assign, read_rollout
+from qwestly_agent.stores.approvals import OPEN_STATUSES
 from qwestly_agent.stores.conversations import LEASE_SECONDS, last_answer_fields, make_title
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.drafts import ACTIVE_STATUSES, Draft
 from qwestly_agent.stores.messages import ClaimedConversation, Message, NewTurn, PartialAnswer
 from qwestly_agent.stores.usage import DAY_SECONDS, MINUTE_SECONDS, Load
 from qwestly_agent.text.user_text import typed_in
@@ -228,8 +229,8 @@ class TurnStore:
                 services.memories.last_withdrawn_at(user_id),
             ),
             services.autonomy.level(user_id),
-            services.approvals.list_for_turn(user_id, conversation_id, MOST_UNDER_WAY),
-            services.drafts.list_for_turn(user_id, conversation_id, MOST_UNDER_WAY, MOST_DRAFTS_TOLD),
+            services.approvals.list_for_turn(user_id, conversation_id, OPEN_STATUSES),
+            services.drafts.list_for_turn(user_id, conversation_id, ACTIVE_STATUSES),
             services.signals.check_brake(user_id),
         )
         now = services.clock()
@@ -241,9 +242,10 @@ class TurnStore:
             last_withdrawn=last_withdrawn,
             level=level,
             unreported=unreported,
-            ended=ended,
+            ended=ended[:MOST_DRAFTS_TOLD],
             under_way=UnderWay(
-                [each for each in waiting if each.waits(now)], [each for each in drafts if each.status == "running"]
+                [each for each in waiting[:MOST_UNDER_WAY] if each.waits(now)],
+                [each for each in drafts[:MOST_UNDER_WAY] if each.status == "running"],
             ),
             rollout=rollout,
             variant=settings.variant,
@@ -349,7 +351,7 @@ class TurnStore:
             approvals=approvals,
             under_way=known.under_way,
             # The moments are those of several processes' clocks: what is newer than the newest was not there yet.
-            read_until=min(read_at, math.nextafter(known.last_withdrawn or 0.0, math.inf)),
+            prompt_as_of=min(read_at, math.nextafter(known.last_withdrawn or 0.0, math.inf)),
             record=Record(claim.turn.started_at),
             has_returned_to_base=claim.assignment != assignment
             and bool(claim.assignment and claim.assignment.given_up),
@@ -572,7 +574,7 @@ class TurnStore:
     async def _exclude_forgotten(self, turn: Turn) -> None:
         """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
         services, user_id = self.services, turn.claim.user_id
-        if await services.tombstones.forgotten_since(user_id, turn.read_until):
+        if await services.tombstones.forgotten_since(user_id, turn.prompt_as_of):
             await asyncio.gather(
                 services.messages.exclude_run_from_prompts(user_id, turn.run_id),
                 services.conversations.drop_contexts(user_id),

@@ -158,7 +158,7 @@ _SEARCH_STEMS = frozenset(
         " vagas emprego lavoro offerte vacature vacatures remote review reviews salary"
     )
 )
-"""Words of searching itself, which say nothing about anybody."""
+"""Stems that say nothing about the person: those of searching and of jobs."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,8 @@ def without_excluded(adverts: Sequence[Advert], wishes: JobWishes) -> tuple[list
     if not counts:
         return fits, ()
     found = f"{len(adverts)} {'job' if len(adverts) == 1 else 'jobs'} found"
-    named = ", ".join(f"{wish} ruled out {count}" for wish, count in counts.most_common())
+    all_of_them = "all " if len(adverts) in counts.values() and len(adverts) > 1 else ""
+    named = ", ".join(f"{wish} ruled out {all_of_them}{count}" for wish, count in counts.most_common())
     return fits, (f"{found}; {named}.",)
 
 

@@ -142,7 +142,7 @@ _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgo
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Provenance:
     """A memory and its origin."""
 
     memory: Memory
@@ -206,14 +206,14 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
     return [each for each in held if each.status == "active"]
 
 
-async def explain(conversations: Conversations, memories: Memories, user_id: str, memory_id: str) -> Explanation:
+async def explain(conversations: Conversations, memories: Memories, user_id: str, memory_id: str) -> Provenance:
     """Return the memory with its origin and the memories that it replaced. Raises `NotFound`."""
     memory = await memories.get(user_id, memory_id)
     before = await memories.list_replaced_by(user_id, [memory.id])
     said_on = to_datetime(memory.last_seen).date() if memory.last_seen and memory.count == 1 else None
     if said_on is None and memory.created_at:
         said_on = memory.created_at.date()
-    return Explanation(memory, said_on, await _title(conversations, user_id, memory), tuple(before))
+    return Provenance(memory, said_on, await _title(conversations, user_id, memory), tuple(before))
 
 
 async def _title(conversations: Conversations, user_id: str, memory: Memory) -> str:

@@ -23,7 +23,7 @@ from qwestly_agent.memory.actions import remember_proposal
 from qwestly_agent.memory.changes import (
     HOLDS_NO_MORE,
     IMPORTANCE,
-    Explanation,
+    Provenance,
     count_repetition,
     explain,
     keep,
@@ -76,7 +76,7 @@ _LATER = "It could not be checked just now. What the user wrote is read again af
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class WithheldMessages:
     messages: int
     remembered: tuple[Memory, ...]
     """Memories of these messages that were stored before, which only forgetting removes."""
@@ -126,7 +126,7 @@ class MemoryService:
 
         return await self._once(note, known, ask=ask)
 
-    async def leave_out(self, quotes: Sequence[str], *, ask: bool = False) -> LeftOut:
+    async def leave_out(self, quotes: Sequence[str], *, ask: bool = False) -> WithheldMessages:
         """Leave the messages with these quotes, and this turn's, out of what is remembered; undo what a tool stored of
         them. `ask` as in `remember`: beside others' text only a plain request counts, since it may be their wish.
         Raises `Invalid` with a sentence for the model, also if a quote is not found."""
@@ -147,9 +147,10 @@ class MemoryService:
             if each.undo_until >= now:
                 await undo(self.services, self.user_id, each.id)
         await self.services.unchecked.delete(self.user_id, [each.id for each in told])
-        return LeftOut(len(found), tuple(each for each in told if each.status == "active" and each.undo_until < now))
+        remembered = tuple(each for each in told if each.status == "active" and each.undo_until < now)
+        return WithheldMessages(len(found), remembered)
 
-    async def explain(self, about: str) -> list[Explanation]:
+    async def explain(self, about: str) -> list[Provenance]:
         """Explain the memory with this id, or the memories found by these words."""
         try:
             found = [await self.services.memories.get(self.user_id, about)]

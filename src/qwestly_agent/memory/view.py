@@ -12,7 +12,7 @@ from qwestly_agent.memory.find import FoundBy
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS
 
 if TYPE_CHECKING:
-    from qwestly_agent.memory.changes import Explanation
+    from qwestly_agent.memory.changes import Provenance
     from qwestly_agent.memory.forget import Forgotten
 
 ConfidenceLabel: TypeAlias = Literal["sure", "fairly sure", "unsure"]
@@ -139,12 +139,12 @@ def memory_view(memory: Memory, score: Score | None = None) -> MemoryView:
     return MemoryView(**_view_fields(memory), score=score)
 
 
-def memory_detail(explanation: "Explanation", replaced_by: Memory | None) -> MemoryDetail:
+def memory_detail(provenance: "Provenance", replaced_by: Memory | None) -> MemoryDetail:
     return MemoryDetail(
-        **_view_fields(explanation.memory),
-        said_on=explanation.said_on,
-        conversation=explanation.title,
-        before=[memory_view(each) for each in explanation.before],
+        **_view_fields(provenance.memory),
+        said_on=provenance.said_on,
+        conversation=provenance.title,
+        before=[memory_view(each) for each in provenance.before],
         replaced_by=memory_view(replaced_by) if replaced_by else None,
     )
 

@@ -4,7 +4,7 @@ It is inserted once, read by its id, and changed by a compare-and-set, in one wr
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -87,6 +87,17 @@ class Records(Store, Generic[Record]):
         before = {} if after is None else {self.order[0]: {"$lt": after}}
         query = {"user_id": user_id, **before, **query}
         return await self._list(query, [(each, -1) for each in self.order], limit, self.listed)
+
+    async def list_for_turn(
+        self, user_id: str, conversation_id: str, statuses: Collection[str]
+    ) -> tuple[list[Record], list[Record]]:
+        """Return the user's records with one of these statuses, newest first, and those with changes that this
+        conversation has not reported, oldest change first. It is one command, as each turn begins with it."""
+        either = [{"status": {"$in": sorted(statuses)}}, {"conversation_id": conversation_id, "news": True}]
+        found = await self.newest(user_id, 0, None, **{"$or": either})
+        unreported = [each for each in found if each.conversation_id == conversation_id and each.news]
+        unreported.sort(key=lambda each: each.updated_at)
+        return [each for each in found if each.status in statuses], unreported
 
     async def _list(
         self, query: Document, order: Sequence[tuple[str, int]], limit: int = 0, fields: Sequence[str] = ()

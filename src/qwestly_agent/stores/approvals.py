@@ -40,7 +40,7 @@ COLLECTION = MongoCollection(
     ),
 )
 
-_WAITING = ("pending", "approved", "executing", *SENT)
+OPEN_STATUSES = ("pending", "approved", "executing", *SENT)
 
 _BY_A_PERSON = ("chat", "words", "queue", "link")
 
@@ -74,7 +74,7 @@ class Approvals(Records[Approval], Schedule):
 
     async def list_open(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
         """List pending approvals and those being executed, created before `after`, newest first."""
-        return await self.newest(user_id, limit, after, status={"$in": list(_WAITING)})
+        return await self.newest(user_id, limit, after, status={"$in": list(OPEN_STATUSES)})
 
     async def list_all(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
         """List all approvals created before `after`, newest first."""
@@ -114,16 +114,6 @@ class Approvals(Records[Approval], Schedule):
         """List outcomes in this conversation that were not reported to the model, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return await self._list(query, [("updated_at", 1)])
-
-    async def list_for_turn(
-        self, user_id: str, conversation_id: str, most_open: int
-    ) -> tuple[list[Approval], list[Approval]]:
-        """Return what `list_open` and `list_unreported` list, with one command."""
-        either = [{"status": {"$in": list(_WAITING)}}, {"conversation_id": conversation_id, "news": True}]
-        found = await self.newest(user_id, 0, None, **{"$or": either})
-        unreported = [each for each in found if each.conversation_id == conversation_id and each.news]
-        unreported.sort(key=lambda each: each.updated_at)
-        return [each for each in found if each.status in _WAITING][:most_open], unreported
 
     async def mark_reported(self, approval: Approval) -> None:
         """Record that the model knows the approval's current state; later changes will be reported."""

@@ -180,17 +180,6 @@ class Drafts(Records[Draft]):
         """List running and waiting drafts, without their parts, newest first."""
         return await self.newest(user_id, limit, status={"$in": sorted(ACTIVE_STATUSES)})
 
-    async def list_for_turn(
-        self, user_id: str, conversation_id: str, most_active: int, most_unreported: int
-    ) -> tuple[list[Draft], list[Draft]]:
-        """Return what `list_active` lists, and the ended drafts that this conversation has not reported yet, oldest
-        change first; all without their parts, with one command."""
-        either = [{"status": {"$in": sorted(ACTIVE_STATUSES)}}, {"conversation_id": conversation_id, "news": True}]
-        found = await self.newest(user_id, 0, None, **{"$or": either})
-        unreported = [each for each in found if each.conversation_id == conversation_id and each.news]
-        unreported.sort(key=lambda each: each.updated_at)
-        return [each for each in found if each.status in ACTIVE_STATUSES][:most_active], unreported[:most_unreported]
-
     async def list_tailored(self, user_id: str, limit: int, job_id: str | None = None) -> list[Draft]:
         """List documents tailored to jobs (only to this job, if given), newest first, without their parts."""
         of_job: Document = {"job_id": job_id} if job_id else {}

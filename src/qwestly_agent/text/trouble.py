@@ -1,7 +1,7 @@
 """Detect plain statements of acute trouble (self-harm, violence) by short lists of phrases in five languages.
 
 This check needs no network. Statements in other words are left to the moderation endpoint and to the answering model
-(`report_trouble`). `evals/trouble` has the rates.
+(`report_trouble`). `evals/README.md` has the rates.
 
 Sentences are split into clauses at punctuation and at the language's `conjunctions`. Words are normalized first: lower
 case, without accents, apostrophes, short quotations and the language's `fillers`. Within a clause, a new statement

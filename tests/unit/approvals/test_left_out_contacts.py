@@ -52,6 +52,6 @@ def test_a_value_without_contact_details_is_not_touched(field: str, value: Any) 
         ("summary", f"Builds boats. Write to {MAIL}.", True),
     ],
 )
-def test_what_would_be_empty_or_was_drafted_is_refused(field: str, value: Any, drafted: bool) -> None:
+def test_a_drafted_or_emptied_field_is_refused(field: str, value: Any, drafted: bool) -> None:
     with pytest.raises(Invalid, match=NOTHING_LEFT):
         left_of(field, value, drafted=drafted)

@@ -44,7 +44,7 @@ def approval(**changes: Any) -> Approval:
     return Approval(**given)
 
 
-def test_it_says_what_why_and_until_when() -> None:
+def test_a_mail_names_the_change_its_reason_and_its_end() -> None:
     subject, text, html = message_of(
         approval(rationale="You said so."), at("https://x.test/approve"), PERSON, TOKEN, NOW
     )
@@ -55,7 +55,7 @@ def test_it_says_what_why_and_until_when() -> None:
         assert body.count(f"https://x.test/approve/{TOKEN}") == 1
 
 
-def test_it_greets_by_name_in_the_products_look_and_leads_into_the_app() -> None:
+def test_a_mail_greets_by_name_and_links_to_the_app() -> None:
     settings = at("https://x.test/approve", "https://app.test/agent", "https://cdn.test/logo.svg")
     _, text, html = message_of(approval(), settings, PERSON, TOKEN, NOW)
     assert text.startswith("Hi Maya, your career agent needs your decision.")
@@ -142,7 +142,7 @@ def test_a_token_is_256_bits_of_chance() -> None:
     assert {len(token) for token in tokens} == {43}
 
 
-def test_it_marks_what_differs_and_shows_a_card_as_a_card() -> None:
+def test_a_mail_marks_differences_and_shows_a_card_whole() -> None:
     quote = ShownQuote(source="cv.pdf", before="", quote="led five", after="")
     claims = {
         "experience": ShownClaim(text="Led a team of five.", quotes=(quote,)),

@@ -110,7 +110,7 @@ def test_a_record_and_its_parts_change_by_no_assignment(value: Any, name: str) -
         setattr(value, name, "other")
 
 
-def test_what_is_not_said_of_a_record_is_not_so() -> None:
+def test_the_flags_of_a_new_record_are_false() -> None:
     record = record_of("pending")
     flags = ("opened", "earned", "edited", "told_execution", "news")
     assert not any(getattr(record, name) for name in flags)
@@ -213,7 +213,7 @@ def test_an_outcome_that_is_repeated_is_no_news() -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [(a, b) for a in LADDER for b in LADDER])
-def test_of_two_levels_one_is_the_lower(one: Level, other: Level) -> None:
+def test_two_levels_compare_by_their_order(one: Level, other: Level) -> None:
     assert (lower(one, other), higher(one, other)) == (min(one, other), max(one, other))
 
 
@@ -234,7 +234,7 @@ def grant_of(level: Level = "L3", **more: Any) -> Grant:
         ("L3", "L3", None, "L3", None),
     ],
 )
-def test_what_is_earned_counts_up_to_the_ceiling(
+def test_an_earned_level_counts_up_to_the_ceiling(
     level: Level, ceiling: Level, earned: Level | None, effective: Level, offers: Level | None
 ) -> None:
     grant = grant_of(earned) if earned else None
@@ -311,9 +311,7 @@ def test_a_no_begins_the_count_anew_whatever_the_order() -> None:
         (grant_of(schema_digest="older"), [], False),
     ],
 )
-def test_what_is_earned_stands_until_a_no_since_its_offer(
-    grant: Grant, records: Sequence[Approval], stands: bool
-) -> None:
+def test_an_earned_level_holds_until_a_rejection(grant: Grant, records: Sequence[Approval], stands: bool) -> None:
     assert is_standing(grant, records, "s") is stands
 
 

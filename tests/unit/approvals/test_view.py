@@ -77,7 +77,7 @@ def test_only_the_address_of_something_public_is_shown(effect: str, url: str, sh
     assert public_url(record) == approval_view(record).link == shown
 
 
-def test_what_can_be_edited_is_told_while_it_waits_and_a_brake_freezes_that_alone() -> None:
+def test_a_pending_view_lists_editable_fields_unless_frozen() -> None:
     pending, done = record_of("pending", editable=("value",)), record_of("done", editable=("value",))
     assert (approval_view(pending).editable, approval_view(done).editable) == (["value"], [])
     assert (approval_view(pending, is_paused=True).status, approval_view(done, is_paused=True).status) == (

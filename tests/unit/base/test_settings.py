@@ -125,7 +125,7 @@ def test_a_secret_is_measured_in_bytes() -> None:
     settings(QWESTLY_AGENT_SHARED_SECRET="é" * 16).resolve(never_asked)
 
 
-def test_of_several_secrets_the_current_one_comes_first() -> None:
+def test_the_current_one_of_several_secrets_comes_first() -> None:
     several = settings(QWESTLY_AGENT_SHARED_SECRET=f" {SECRET} ,, {SECRET[::-1]},")
     assert several.shared_secrets == (SECRET, SECRET[::-1])
 
@@ -180,7 +180,7 @@ def test_a_short_secret_is_refused_also_where_it_was_looked_up(cloud: None) -> N
 
 
 @pytest.mark.parametrize("hours", ["apply", "apply=", "apply=soon", "apply=0", "apply=-1", "apply=169", "apply=nan"])
-def test_how_long_an_approval_waits_is_refused_unless_it_is_hours_within_a_week(hours: str) -> None:
+def test_approval_hours_must_be_within_a_week(hours: str) -> None:
     with pytest.raises(InvalidSettings, match="APPROVAL_HOURS must be tool=hours"):
         settings(APPROVAL_HOURS=hours).resolve(never_asked)
     given = settings(APPROVAL_HOURS="apply=2, delete_card=1").resolve(never_asked)

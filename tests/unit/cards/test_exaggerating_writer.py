@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import qwestly_agent.cards.reader as writing
-from evals.claims import FOLDER, load
+from evals.claims import UNSEEN, load
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.mail import message_of
 from qwestly_agent.approvals.templates import Brand, render
@@ -32,7 +32,7 @@ from tests.unit.approvals.test_mail import NOW, PERSON, TOKEN, approval, at
 
 pytestmark = pytest.mark.anyio
 PEOPLE = ("c-en-02", "c-en-06", "c-en-10")
-CASES = [case for case in load(FOLDER.parent / "unseen") if case.person in PEOPLE]
+CASES = [case for case in load(UNSEEN) if case.person in PEOPLE]
 LIES = [case for case in CASES if not case.true]
 """Each has a figure, a date or a unit that no quote has."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evals.claims import FOLDER, Case, load
+from evals.claims import UNSEEN, Case, load
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
@@ -237,7 +237,7 @@ async def test_a_text_with_a_tag_in_it_can_be_quoted_as_the_prompt_shows_it(
     assert [each.text for each in standing(section)] == ["Wrote parsers."]
 
 
-async def test_of_two_verdicts_on_one_claim_the_no_counts(services: ModelServices, model: ModelServer) -> None:
+async def test_the_negative_of_two_verdicts_on_a_claim_counts(services: ModelServices, model: ModelServer) -> None:
     for verdicts in ((NO, YES), (YES, NO), (YES | {"why": "Denied."}, YES)):
         model.script(says(claim("Coaches a chess club.")), judges(*verdicts), says())
         assert not standing(await written(services, "u1", ORDER))
@@ -371,7 +371,7 @@ async def test_no_claim_and_no_source_of_the_labelled_ones_breaks_a_section(
 ) -> None:
     """Without a judge: what stands are words of the sources, and a card is made of them as of any other."""
     people: dict[str, list[Case]] = {}
-    for case in load(FOLDER.parent / "unseen"):
+    for case in load(UNSEEN):
         people.setdefault(case.person, []).append(case)
     for user_id, cases in sample(people.items(), 20):
         evidence = {

@@ -28,7 +28,7 @@ def made(
     return make_context(profile, memories, level, today, version, now)
 
 
-def test_it_says_who_the_user_is_and_what_matters_best_first() -> None:
+def test_a_context_has_the_profile_and_the_best_memories_first() -> None:
     assert made().text == (
         "<user_profile>name: Ada\nskills: SQL; Python\neducation: degree BSc, school Lagos</user_profile>\n\n"
         "<user_memories>- Wants to lead a team (goal, since Friday, January 15, 2027, sure)\n"
@@ -51,7 +51,7 @@ def test_a_memory_cannot_leave_its_fence_in_the_prompt(tag: str) -> None:
     assert context.text.count(f"<{tag}>") == (0 if tag == "system" else 1)
 
 
-def test_it_holds_while_nothing_that_is_in_it_became_wrong() -> None:
+def test_a_context_stays_valid_while_its_content_is_right() -> None:
     assert made().is_still_valid(made(now=NOW + 60), last_withdrawn=None)
 
 
@@ -72,11 +72,11 @@ def test_a_new_memory_can_wait_until_tomorrow() -> None:
     ],
     ids=["other instructions", "profile written", "profile gone", "another level", "another day", "a day old"],
 )
-def test_it_is_made_anew_where_it_would_be_wrong(fresh: FirstTurnContext) -> None:
+def test_an_outdated_context_is_made_again(fresh: FirstTurnContext) -> None:
     assert not made().is_still_valid(fresh, last_withdrawn=None)
 
 
-def test_it_is_good_for_a_day_and_not_a_moment_longer() -> None:
+def test_a_context_is_valid_for_one_day() -> None:
     assert made().is_still_valid(made(now=NOW + OLDEST_SECONDS - 0.001), None)
     assert not made().is_still_valid(made(now=NOW + OLDEST_SECONDS), None)
 
@@ -87,6 +87,6 @@ def test_a_memory_that_was_withdrawn_since_takes_it_with_it() -> None:
     assert not made().is_still_valid(fresh, NOW + 0.001)
 
 
-def test_it_survives_the_conversations_document_byte_for_byte() -> None:
+def test_a_context_is_stored_byte_for_byte() -> None:
     context = made()
     assert FirstTurnContext.model_validate(context.model_dump()) == context

@@ -58,7 +58,7 @@ def test_the_first_words_are_timed_and_silence_is_not() -> None:
     assert (receipt["first_text_ms"], receipt["total_ms"]) == (3000, 3500)
 
 
-def test_of_the_time_to_the_first_words_what_models_took_is_not_our_own() -> None:
+def test_own_time_to_first_text_excludes_the_models_time() -> None:
     record = Record(started_at=100.0)
     waits = record.calls.waits
     waits.begin(100.2)

@@ -62,14 +62,14 @@ def test_use_chats_first_message_begins_a_conversation_of_the_clients_id() -> No
     assert posted(ai_sdk(message(text()))) == TurnRequest("ai_sdk", "chat-1", "Hello", "m1", likely_new=True)
 
 
-def test_of_what_use_chat_posts_only_the_newest_message_is_read() -> None:
+def test_only_the_newest_message_of_a_use_chat_post_is_read() -> None:
     history = ["no message at all", None, {"role": "system"}, message(FILE), message(text("old"))]
     assert posted(ai_sdk(*history, message(text("new")))) == TurnRequest(
         "ai_sdk", "chat-1", "new", "m1", likely_new=False
     )
 
 
-def test_of_what_an_ag_ui_client_posts_only_the_newest_message_is_read() -> None:
+def test_only_the_newest_message_of_an_ag_ui_post_is_read() -> None:
     history = [None, {"role": "tool"}, said("old"), said("I am the system", role="system")]
     tools = [{"name": "rm", "description": "Remove all", "parameters": {}}]
     request = TurnRequest("ag_ui", "chat-1", "new", "m1", likely_new=False)
@@ -231,7 +231,7 @@ def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
         parse_turn(body)
 
 
-def test_of_a_key_that_stands_twice_the_last_counts() -> None:
+def test_the_last_of_two_equal_json_keys_counts() -> None:
     assert parse_turn(b'{"message": "one", "message": "two"}').text == "two"
 
 

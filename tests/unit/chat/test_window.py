@@ -46,7 +46,7 @@ TURNS = st.lists(st.sampled_from([2, 2, 2, 1]), min_size=30, max_size=80)
 
 @pytest.mark.thorough
 @given(TURNS)
-def test_it_holds_at_least_the_last_fifteen_and_at_most_forty_five(turns: list[int]) -> None:
+def test_a_window_has_fifteen_to_forty_five_messages(turns: list[int]) -> None:
     for said, window, _ in conversation(turns):
         assert min(len(said), SMALLEST) <= len(window) <= LARGEST
         assert window == said[len(said) - len(window) :]
@@ -54,13 +54,13 @@ def test_it_holds_at_least_the_last_fifteen_and_at_most_forty_five(turns: list[i
 
 @pytest.mark.thorough
 @given(TURNS)
-def test_it_begins_with_something_that_the_user_said(turns: list[int]) -> None:
+def test_a_window_begins_with_a_message_of_the_user(turns: list[int]) -> None:
     assert {window[0].role for _, window, _ in conversation(turns) if window} == {"user"}
 
 
 @pytest.mark.thorough
 @given(TURNS)
-def test_it_is_cut_only_when_it_has_grown_full_and_stays_put_between_cuts(turns: list[int]) -> None:
+def test_a_window_is_cut_only_when_full(turns: list[int]) -> None:
     previous: list[Message] = []
     for said, window, start in conversation(turns):
         grown = previous + said[len(said) - (len(said) - previous[-1].seq) :] if previous else said

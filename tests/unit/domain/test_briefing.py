@@ -30,7 +30,7 @@ def local(moment: float, zone: str) -> str:
         ("2026-12-31 23:00", 0, "Asia/Kathmandu", "2027-01-01 00:30"),
     ],
 )
-def test_it_comes_at_the_users_own_hour(after: str, hour: int, zone: str, expected: str) -> None:
+def test_a_briefing_is_scheduled_at_the_users_hour(after: str, hour: int, zone: str, expected: str) -> None:
     minute = 0 if hour == 8 else 30
     planned = next_briefing(BriefingSettings(on=True, hour=hour, minute=minute), zone, at(after, zone))
     assert local(planned.at, zone) == expected
@@ -62,14 +62,14 @@ def test_over_a_year_there_is_one_a_day_in_each_zone(zone: str) -> None:
     assert days == [(date(2026, 1, 1) + timedelta(days=n)).isoformat() for n in range(365)]
 
 
-def test_who_chooses_days_is_told_on_these_alone() -> None:
+def test_a_briefing_is_sent_on_chosen_days_only() -> None:
     settings, now = BriefingSettings(on=True, days=(0, 4)), at("2026-11-23 12:00")  # a Monday
     planned = [next_briefing(settings, "UTC", now + n * DAY).day for n in (0, 1, 4, 5)]
     assert planned == ["2026-11-27", "2026-11-27", "2026-11-30", "2026-11-30"]
 
 
 @pytest.mark.thorough
-def test_whoever_moves_and_changes_the_hour_is_never_told_twice_a_day() -> None:
+def test_a_changed_zone_and_hour_never_brief_twice_a_day() -> None:
     for seed in range(300):
         chance = random.Random(seed)
         now, told, seen = datetime(2026, 3, 1, tzinfo=UTC).timestamp(), None, []

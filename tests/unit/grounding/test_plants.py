@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from evals.claims import FOLDER, Case, load
+from evals.claims import UNSEEN, Case, load
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.grounding.model import JudgedPlant, Quote, QuotedSource, Statement
@@ -30,7 +30,7 @@ TRUE = Statement(
 
 def people() -> list[list[Case]]:
     found = defaultdict[str, list[Case]](list)
-    for case in load(FOLDER.parent / "unseen"):
+    for case in load(UNSEEN):
         if case.true:
             found[case.person].append(case)
     return [cases[at : at + 4] for cases in found.values() for at in range(0, len(cases), 4)]

@@ -54,7 +54,7 @@ SET = QuotedSource(
         ("development-of", None),
     ],
 )
-def test_how_words_are_set_makes_no_difference(quote: str, stands: str | None) -> None:
+def test_typography_makes_no_difference_to_a_quote(quote: str, stands: str | None) -> None:
     found = find_quote(Quote(source="s1", text=quote), {"s1": SET})
     assert (found and found.text) == stands
 

@@ -202,7 +202,7 @@ def test_an_answer_is_counted_once() -> None:
 # --- how an interview ends -------------------------------------------------------------------------------------------
 
 
-def test_it_ends_when_most_is_covered_summed_up_and_nothing_waits() -> None:
+def test_an_interview_ends_when_most_topics_are_covered() -> None:
     interview = interview_about("A")
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)

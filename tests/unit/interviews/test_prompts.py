@@ -57,7 +57,7 @@ def test_a_message_that_is_no_answer_is_responded_to_first() -> None:
     assert "answer it first" not in interviewer_context(over, NextMove(kind="question"))
 
 
-def test_it_is_never_given_what_is_covered_or_closed_to_ask_about() -> None:
+def test_a_prompt_never_offers_covered_or_closed_topics() -> None:
     chance = random.Random(3)
     names = ["team size", "result", "own part", "what was hard", "when"]
     for _ in range(2_000):

@@ -107,13 +107,20 @@ def test_is_not_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> No
     assert excluding_wish(advert(**changes), JobWishes(**wishes)) is None
 
 
-def test_it_is_reported_what_the_wishes_ruled_out() -> None:
+def test_the_number_of_jobs_ruled_out_by_each_wish_is_reported() -> None:
     places = ("Berlin, DE", "Ghent, BE", "Ghent, BE")
     adverts = [advert(id=str(number), country=place[-2:], areas=(place[:-4],)) for number, place in enumerate(places)]
     fits, reported = without_excluded(adverts, JobWishes(places=("Berlin",)))
     assert [each.id for each in fits] == ["0"]
     assert reported == ("3 jobs found; your wish for Berlin ruled out 2.",)
     assert without_excluded(adverts[:1], JobWishes()) == (adverts[:1], ())
+
+
+def test_a_wish_that_rules_out_every_job_says_so() -> None:
+    adverts = [advert(id=str(number), country="BE", areas=("Ghent",)) for number in range(2)]
+    wishes = JobWishes(places=("Berlin",))
+    assert without_excluded(adverts, wishes) == ([], ("2 jobs found; your wish for Berlin ruled out all 2.",))
+    assert without_excluded(adverts[:1], wishes) == ([], ("1 job found; your wish for Berlin ruled out 1.",))
 
 
 def test_each_of_200_searches_tells_how_many_jobs_were_found_and_which_wish_hid_how_many() -> None:
@@ -131,5 +138,5 @@ def test_each_of_200_searches_tells_how_many_jobs_were_found_and_which_wish_hid_
         )
         fits, told = without_excluded(adverts, wishes)
         hidden = len(adverts) - len(fits)
-        assert sum(map(int, re.findall(r"ruled out (\d+)", " ".join(told)))) == hidden
+        assert sum(map(int, re.findall(r"ruled out (?:all )?(\d+)", " ".join(told)))) == hidden
         assert not hidden or told[0].startswith(f"{len(adverts)} job")

@@ -75,7 +75,7 @@ def test_facts_that_one_duplicate_advert_has_are_kept() -> None:
     assert both.attribution == "Jobs by Adzuna · Via LinkedIn"
 
 
-def test_of_the_laptops_adverts_no_job_is_there_twice() -> None:
+def test_the_laptops_adverts_have_no_duplicates() -> None:
     told = [
         Advert(id=f"adzuna:{each.number}", board="adzuna", title=each.title, company=each.company, place=each.place,
                text=each.text)

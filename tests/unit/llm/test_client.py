@@ -153,7 +153,7 @@ async def test_a_long_wait_is_told_at_once(code: int, headers: dict[str, str], w
     assert waits == []
 
 
-async def test_how_long_is_long_is_for_the_caller_to_say(waits: list[float]) -> None:
+async def test_a_caller_may_shorten_the_longest_wait(waits: list[float]) -> None:
     assert len(await attempts(status(429, {"retry-after": "2"}), longest_wait_seconds=1)) == 1
 
 

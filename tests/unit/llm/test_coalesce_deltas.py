@@ -226,7 +226,7 @@ async def test_an_event_without_data_is_dropped_and_ends_no_window(other: bytes)
 
 @pytest.mark.parametrize("other", BESIDE_DATA.values(), ids=list(BESIDE_DATA))
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
-async def test_of_an_event_only_its_data_pass(other: bytes, end: bytes) -> None:
+async def test_only_the_data_of_an_event_are_forwarded(other: bytes, end: bytes) -> None:
     provider = Provider([other.replace(b"\n", end), says("a"), other.replace(b"\n", end), FINISH])
     assert await body_of(provider) == await body_of(Provider([says("x"), says("a"), says("x"), FINISH]))
 
@@ -439,7 +439,7 @@ async def closed_under_its_reader(response: httpx2.Response) -> None:
 
 
 @pytest.mark.parametrize("leave", [cancelled, given_up, closed_at_once, closed_after_a_piece, closed_under_its_reader])
-async def test_whoever_leaves_early_closes_the_stream_and_leaves_no_task(
+async def test_a_reader_that_stops_early_closes_the_stream_and_its_task(
     leave: Callable[[httpx2.Response], Awaitable[None]],
 ) -> None:
     before = asyncio.all_tasks()

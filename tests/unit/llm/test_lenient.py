@@ -338,7 +338,7 @@ def test_an_answer_that_is_cut_in_a_tag_shows_nothing_of_it() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.thorough
-async def test_of_many_answers_no_markup_is_shown_or_kept(wire: Wire) -> None:
+async def test_markup_of_tool_calls_is_neither_shown_nor_stored(wire: Wire) -> None:
     for seed in range(count(50, 500, small=5)):
         chance = random.Random(seed)
         before, after = chance.choice(BEFORE), chance.choice(AFTER)

@@ -179,7 +179,7 @@ def test_since_when_it_holds_must_stand_in_the_quote(given: str, kept: str | Non
         ("I live in Lisbon.", "Does not live in Lisbon", ["not"], "", False),
     ],
 )
-def test_of_a_tools_note_the_judge_gives_the_typed_words_for_each_that_begins_like_none(
+def test_the_judge_returns_the_typed_words_of_each_term_of_a_note(
     said: str, content: str, marked: list[str], words: str, is_kept: bool
 ) -> None:
     looked = list[list[str]]()

@@ -134,7 +134,7 @@ def test_each_kind_has_its_sentence_before_the_first_word_and_after(error: Excep
     ],
     ids=str,
 )
-def test_who_must_wait_is_told_how_long(headers: dict[str, str], when: str, retry_after: int | None) -> None:
+def test_a_rate_limit_reports_the_wait(headers: dict[str, str], when: str, retry_after: int | None) -> None:
     for category, status, sentence in (
         (ModelRateLimitError, 429, model_calls.BUSY),
         (ModelUnavailableError, 503, model_calls.DOWN),
@@ -143,7 +143,7 @@ def test_who_must_wait_is_told_how_long(headers: dict[str, str], when: str, retr
         assert (failure.message, failure.retry_after) == (sentence.format(when=when), retry_after)
 
 
-def test_of_several_models_the_one_is_told_that_may_soon_be_there_again() -> None:
+def test_several_failed_models_report_the_shortest_wait() -> None:
     key_refused, busy = http(ModelAuthenticationError, 401), http(ModelRateLimitError, 429, retry_after="120")
     in_two_minutes = model_calls.BUSY.format(when="in 2 minutes")
     assert failure_of(FallbackExceptionGroup(KEY, [key_refused, busy])).message == in_two_minutes

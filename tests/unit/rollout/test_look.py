@@ -206,7 +206,7 @@ def test_emergencies_are_stopped_at_the_first_look_after_200_turns() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_of_trials_of_equals_at_most_5_percent_are_taken_back() -> None:
+def test_at_most_5_percent_of_equal_trials_are_taken_back() -> None:
     rng = default_rng(25)
     trials = count(100, 1_000)
     ends = Counter([*_legs(rng, HEALTHY)][-1] for _ in range(trials))
@@ -216,7 +216,7 @@ def test_of_trials_of_equals_at_most_5_percent_are_taken_back() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_of_trials_of_each_kind_of_worse_nearly_all_go_back_at_the_first_look() -> None:
+def test_nearly_all_worse_trials_are_taken_back_at_the_first_look() -> None:
     for what, value in (("failed", 0.08), ("slow", 0.10), ("cost_usd", 0.016)):
         rng = default_rng(26)
         trials = count(30, 100)
@@ -226,7 +226,7 @@ def test_of_trials_of_each_kind_of_worse_nearly_all_go_back_at_the_first_look() 
 
 
 @pytest.mark.thorough
-def test_of_many_users_each_share_is_right_within_a_percent_and_nobody_loses_what_they_had() -> None:
+def test_shares_of_many_users_are_within_a_percent_and_assignments_stay() -> None:
     rollout = begin_trial(Rollout(), "brief", ("chat",), 10, NOW, "t1", "")
     number = count(20_000, 100_000)
     had, kept = set[str](), dict[str, Assignment]()

@@ -180,7 +180,7 @@ def test_where_no_host_is_allowed_every_address_is_text(hosts: list[str]) -> Non
 @given(TEXTS, st.lists(st.integers(min_value=0)))
 @settings(max_examples=300)
 @example("[x](https://qwestly.com?)a", [24])
-def test_how_a_text_is_cut_makes_no_difference(text: str, cuts: list[int]) -> None:
+def test_chunk_boundaries_make_no_difference_to_the_text(text: str, cuts: list[int]) -> None:
     safe = SafeText(HOSTS)
     ends = sorted(cut % (len(text) + 1) for cut in cuts)
     pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]

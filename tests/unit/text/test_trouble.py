@@ -1,4 +1,4 @@
-"""Who says in so many words that they are in trouble, and who only speaks of it. `evals/trouble` has the sentences."""
+"""Explicit statements of people in trouble, and others. The sentences stand in `evals/trouble.tsv.gz`."""
 
 import random
 import re
@@ -26,17 +26,17 @@ def test_a_language_has_at_most_twenty_five_phrases() -> None:
     assert sum(len(re.findall(r"[^\s,|]+", each)) for each in lists) <= MOST_WORDS
 
 
-def test_who_says_it_in_so_many_words_is_found_and_in_their_language() -> None:
-    said = [each for each in trouble.load("plain.txt", "plain-2.txt") if each.label == "e"]
+def test_explicit_statements_of_trouble_are_found_with_their_language() -> None:
+    said = [each for each in trouble.load("plain", "plain-2") if each.label == "e"]
     found = [(each, trouble_in(each.text)) for each in said]
     missed = [each.text for each, one in found if one is None]
     assert len(missed) <= (1 - LEAST_FOUND) * len(said), missed
     assert [(each.text, one) for each, one in found if one and one.language != each.language] == []
 
 
-@pytest.mark.parametrize("file", ["plain.txt", "plain-2.txt", "unseen.txt", "first-rounds.txt"])
-def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_alarms(file: str) -> None:
-    said = [each.text for each in trouble.load(file) if each.label == "p"]
+@pytest.mark.parametrize("name", ["plain", "plain-2", "unseen", "first-rounds"])
+def test_talk_of_work_others_or_the_past_alarms_at_most_once_in_a_hundred(name: str) -> None:
+    said = [each.text for each in trouble.load(name) if each.label == "p"]
     assert len(said) >= 300
     alarms = [each for each in said if trouble_in(each)]
     assert len(alarms) <= MOST_ALARMS * len(said), alarms
@@ -81,7 +81,7 @@ def test_of_those_who_speak_of_work_others_or_the_past_at_most_one_in_a_hundred_
         ("mein Chef droht mir, dass er mich umbringt", Trouble("violence", "de")),
     ],
 )
-def test_how_it_is_written_does_not_matter_and_what_it_is_about_does(said: str, found: Any) -> None:
+def test_spelling_makes_no_difference_to_trouble_and_its_subject_does(said: str, found: Any) -> None:
     assert trouble_in(said) == found
 
 
@@ -90,7 +90,7 @@ def test_the_phrases_and_two_other_signals_together_miss_hardly_anybody() -> Non
     chance = random.Random(74)
 
     def share(label: str) -> float:
-        said = [each for each in trouble.load("plain.txt", "plain-2.txt") if each.label == label]
+        said = [each for each in trouble.load("plain", "plain-2") if each.label == label]
         found = [any((one, chance.random() < 0.75, chance.random() < 0.75)) for one in trouble.by_phrases(said)]
         return sum(found) / len(said)
 

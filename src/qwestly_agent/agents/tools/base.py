@@ -139,7 +139,7 @@ async def confirm_with_user(ctx: RunContext[AgentDeps], about: About, question: 
 
 
 def hand_over_tool(to: Literal["learning", "chat"], when: str) -> Tool[AgentDeps]:
-    """Return the tool that shows a button which says the user's wish in a new conversation of this role."""
+    """Return the tool that shows a button, which starts a conversation of this role with the user's wish."""
 
     async def hand_over(ctx: RunContext[AgentDeps], words: str) -> dict[str, str]:
         if not 0 < len(words) <= MOST_HANDED_OVER:

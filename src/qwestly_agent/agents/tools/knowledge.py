@@ -31,7 +31,7 @@ from qwestly_agent.stores.resumes import Resumes
 from qwestly_agent.text.language import content_stems
 
 if TYPE_CHECKING:
-    from qwestly_agent.memory.changes import Explanation
+    from qwestly_agent.memory.changes import Provenance
 
 
 # --- memories ---------------------------------------------------------------------------------------------------------
@@ -168,10 +168,10 @@ def found_memory(found: FoundMemory, before: Sequence[Memory]) -> dict[str, Any]
     return {"kind": "memory", **_memory_fields(found.memory, before), "score": found.score.model_dump()}
 
 
-def _explained(explanation: "Explanation") -> dict[str, Any]:
+def _explained(provenance: "Provenance") -> dict[str, Any]:
     # Leave out the conversation's title, which may contain forgotten text.
-    said_on = {"said_on": _day(explanation.said_on)}
-    return _without_nothing({**_memory_fields(explanation.memory, explanation.before), **said_on})
+    said_on = {"said_on": _day(provenance.said_on)}
+    return _without_nothing({**_memory_fields(provenance.memory, provenance.before), **said_on})
 
 
 def _memory_fields(memory: Memory, before: Sequence[Memory] = ()) -> dict[str, Any]:
