@@ -15,7 +15,6 @@ from qwestly_agent.resumes.model import ResumeState
 from qwestly_agent.resumes.writer import ASKED, propose
 from qwestly_agent.services import Services
 from qwestly_agent.stores.resumes import Resumes
-from tests.counts import everyday
 from tests.functions.approving import ONE, World
 from tests.functions.test_applications import applying, ready
 from tests.servers import USER
@@ -76,7 +75,7 @@ def test_a_resume_says_that_its_changes_are_in_the_profile(world: World, way: Wa
     assert resume_of(world) == ("done", "Read. What you approved is in your profile.")
 
 
-@pytest.mark.parametrize(("way", "status"), everyday(2, DECLINED))
+@pytest.mark.parametrize(("way", "status"), DECLINED)
 def test_a_resume_does_not_wait_after_a_no(world: World, way: Way, status: str) -> None:
     proposed_resume(world)
     way(world, world.approval(), "reject")
@@ -124,7 +123,7 @@ def test_a_resume_that_is_declined_while_it_is_proposed_does_not_wait(
     assert resume_of(world) == ("done", "Read. You declined, so your profile stayed as it is.")
 
 
-@pytest.mark.parametrize(("way", "status"), everyday(2, DECLINED))
+@pytest.mark.parametrize(("way", "status"), DECLINED)
 def test_a_draft_whose_execution_is_gone_does_not_wait_after_a_no(world: World, way: Way, status: str) -> None:
     draft = world.draft()
     asked = world.request(task_token="of-nobody")["approval_id"]

@@ -84,7 +84,8 @@ def test_a_context_knows_where_somebody_worked_and_what_they_wish(
 
 def test_a_first_question_takes_at_most_5000_tokens(client: Client, chat: ChatServer, model: ModelServer) -> None:
     """By four characters a token of the whole request: instructions, context, tools and question. The person has the
-    demo user's profile and twenty memories."""
+    demo user's profile and twenty memories. The request names the day, so it is the same on every day."""
+    clock = FakeClock(datetime(2026, 11, 23, 15, 30, tzinfo=UTC).timestamp())
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         database = mongo[chat.settings.mongodb_database]
         mine = {
@@ -97,7 +98,11 @@ def test_a_first_question_takes_at_most_5000_tokens(client: Client, chat: ChatSe
             database[collection].insert_many(of_user)
         for number in range(20):
             _remember(database, client, f"Led a team of {number} people through the launch of a payment product.")
-    client.say("What should I do next in my career, and what is in my way?")
+    with (
+        ChatServer(chat.settings, clock=clock) as server,
+        Client(server.url, client.user_id, clock=clock) as user,
+    ):
+        user.say("What should I do next in my career, and what is in my way?")
     assert len(chats(model)[0].body) / 4 <= 5_000
 
 

@@ -6,23 +6,19 @@ from collections import Counter
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
-from tests.counts import everyday
 from tests.mongo_rule import READS, Watch
 from tests.servers import Client
 
 
 @pytest.mark.parametrize(
     ("tool", "arguments"),
-    everyday(
-        3,
-        [
-            ("get_user_profile", {}),
-            ("query_user_knowledge", {"query": "leads a team"}),
-            ("get_my_work", {}),
-            ("query_qwestly_docs", {"query": "cards"}),
-            ("explain_memory", {"about": "team"}),
-        ],
-    ),
+    [
+        ("get_user_profile", {}),
+        ("query_user_knowledge", {"query": "leads a team"}),
+        ("get_my_work", {}),
+        ("query_qwestly_docs", {"query": "cards"}),
+        ("explain_memory", {"about": "team"}),
+    ],
 )
 def test_a_tool_does_not_read_what_the_turn_has_read(
     client: Client, model: ModelServer, watch: Watch, tool: str, arguments: dict[str, str]

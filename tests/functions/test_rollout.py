@@ -18,7 +18,6 @@ from qwestly_agent.chat.run_turn import WENT_BACK, WENT_BACK_BEFORE
 from qwestly_agent.domain.rollout import BASE, BUCKETS, Rollout, begin_trial, bucket_of
 from qwestly_agent.rollout import variants
 from qwestly_agent.rollout.variants import Variant
-from tests.counts import everyday
 from tests.servers import ChatServer, Client, user_says
 
 BRIEF = "Offer to say more where there is more."
@@ -148,17 +147,14 @@ def test_a_trial_that_ended_takes_conversations_under_way_back(
 
 @pytest.mark.parametrize(
     "document",
-    everyday(
-        2,
-        [
-            {"trial": "nonsense"},
-            {"flags": 7},
-            {**BEGUN.model_dump(mode="json"), "flags": {"variant": {"rules": 1}}},
-            {**BEGUN.model_dump(mode="json"), "flags": {}},
-            {**BEGUN.model_dump(mode="json"), "flags": {"variant": {"default": "another", "boolean_type": False}}},
-            {**BEGUN.model_dump(mode="json"), "flags": {"variant": {"default": True}}},
-        ],
-    ),
+    [
+        {"trial": "nonsense"},
+        {"flags": 7},
+        {**BEGUN.model_dump(mode="json"), "flags": {"variant": {"rules": 1}}},
+        {**BEGUN.model_dump(mode="json"), "flags": {}},
+        {**BEGUN.model_dump(mode="json"), "flags": {"variant": {"default": "another", "boolean_type": False}}},
+        {**BEGUN.model_dump(mode="json"), "flags": {"variant": {"default": True}}},
+    ],
     ids=["no trial", "no flags", "no rules", "nothing", "an unknown variant", "a boolean"],
 )
 def test_nonsense_means_the_base(

@@ -47,7 +47,7 @@ def server(running_server: ModelServer) -> ModelServer:
 
 @pytest.fixture(scope="module")
 def connection(running_server: ModelServer) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=running_server.base_url.removesuffix("/v1"), timeout=5) as client:
+    with httpx2.Client(base_url=running_server.base_url.removesuffix("/v1"), timeout=30) as client:
         yield client
 
 
@@ -58,7 +58,7 @@ def http(server: ModelServer, connection: httpx2.Client) -> httpx2.Client:
 
 @asynccontextmanager
 async def provider_client(server: ModelServer) -> AsyncIterator[openai.AsyncOpenAI]:
-    async with openai.AsyncOpenAI(base_url=server.base_url, api_key="sk-test", max_retries=0, timeout=5) as client:
+    async with openai.AsyncOpenAI(base_url=server.base_url, api_key="sk-test", max_retries=0, timeout=30) as client:
         yield client
 
 
@@ -398,7 +398,7 @@ class Wire:
     def __init__(self, server: ModelServer, stream: bool = True) -> None:
         body = json.dumps({"model": "deepseek-flash", "messages": [user("Hello")], "stream": stream}).encode()
         head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
-        self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=5)
+        self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=30)
         self.socket.sendall(head.encode() + body)
         self.received = b""
 

@@ -17,7 +17,6 @@ from qwestly_agent.base.errors import NotFound
 from qwestly_agent.domain.learning import Lesson
 from qwestly_agent.learning.tree import Tree
 from qwestly_agent.learning.writer import start_lesson
-from tests.counts import everyday
 from tests.statemachines.conftest import Case, World
 
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{Template.load().name('WriteLessonMachine')}"
@@ -252,7 +251,7 @@ def test_the_brake_stops_it_at_each_state_and_names_it(learner: Learner, world: 
 
 
 @pytest.mark.parametrize(
-    "wish", everyday(3, DANGEROUS[:1] + [pytest.param(each, marks=pytest.mark.nightly) for each in DANGEROUS[1:]])
+    "wish", DANGEROUS[:1] + [pytest.param(each, marks=pytest.mark.nightly) for each in DANGEROUS[1:]]
 )
 def test_a_topic_that_is_not_taught_ends_with_a_reason_and_no_lesson(learner: Learner, wish: str) -> None:
     reason = "That would help to harm people, so it is not taught here."

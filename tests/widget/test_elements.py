@@ -10,11 +10,13 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from qwestly_agent.base.clock import to_iso
-from tests.counts import everyday
 from tests.local_page import look_at
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import Card, approval, expect_decided, visit
 from tests.widget.test_widget import answered, asked, ready
+
+# Only the widget's sources and its scripted backend decide them.
+pytestmark = pytest.mark.thorough
 
 
 def event(key: str, title: str, **more: Any) -> dict[str, Any]:
@@ -42,7 +44,6 @@ def view(page: Page, name: str) -> Locator:
 
 
 @pytest.mark.nightly
-@pytest.mark.thorough
 @pytest.mark.parametrize(("place", "name"), [("approvals/ap_1", "Approvals"), ("applications/app_1", "Jobs")])
 def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBackend, place: str, name: str):
     backend.ask(approval("ap_1"))
@@ -52,7 +53,6 @@ def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBacken
         expect(page.locator("qwestly-approvals section[tabindex='-1']")).to_be_focused()
 
 
-@pytest.mark.thorough
 @pytest.mark.sentinel
 def test_a_chat_that_starts_while_it_is_hidden_can_be_written_in_once_it_is_shown(page: Page, backend: ScriptedBackend):
     held: list[Route] = []
@@ -70,7 +70,6 @@ def test_a_chat_that_starts_while_it_is_hidden_can_be_written_in_once_it_is_show
 # ── activity ──
 
 
-@pytest.mark.thorough
 def test_the_feed_tells_what_happened_why_and_undoes_what_can_be_undone(page: Page, backend: ScriptedBackend):
     backend.approvals["ap_1"] = approval("ap_1")
     backend.events = [
@@ -94,7 +93,6 @@ def test_the_feed_tells_what_happened_why_and_undoes_what_can_be_undone(page: Pa
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.thorough
 def test_an_action_of_an_answer_is_an_event_for_the_page(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     page.evaluate("addEventListener('activity', ({ detail }) => (window.happened = detail))")
@@ -105,7 +103,6 @@ def test_an_action_of_an_answer_is_an_event_for_the_page(page: Page, backend: Sc
     assert page.evaluate("window.happened") == did
 
 
-@pytest.mark.thorough
 def test_a_change_and_its_undo_are_two_rows_even_if_clocks_differ(page: Page, backend: ScriptedBackend):
     steps = [  # the newest first, by clocks of which one is a second ahead
         ("ap_2", "done", "user", "Undone"),
@@ -133,7 +130,6 @@ def test_a_change_and_its_undo_are_two_rows_even_if_clocks_differ(page: Page, ba
     expect(rows.locator("summary")).to_have_text(["2 steps", "3 steps"])
 
 
-@pytest.mark.thorough
 def test_an_undo_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
     backend.events = [event("ap_9:done", "Changed your headline", undo_until=tomorrow())]
     feed = view(page, "Activity")
@@ -145,7 +141,6 @@ def test_an_undo_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
     expect(feed.get_by_role("button", name="Undo")).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_an_empty_feed_says_what_will_be_there(page: Page, backend: ScriptedBackend):
     expect(view(page, "Activity")).to_contain_text("Nothing yet.")
 
@@ -174,7 +169,6 @@ def briefing(**more: Any) -> dict[str, Any]:
     return told | {"missing": [], "read_at": None, "mailed": "no"} | more
 
 
-@pytest.mark.thorough
 def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page: Page, backend: ScriptedBackend):
     backend.briefings = [briefing()]
     page.goto("/#chat")
@@ -203,7 +197,6 @@ def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page:
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.thorough
 def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: ScriptedBackend):
     old = briefing(id="b0", summary="2 things need you.", at=to_iso(time.time() - 2 * 86_400), read_at=to_iso(1.0))
     backend.briefings = [briefing(read_at=1.0), old]
@@ -216,7 +209,6 @@ def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: Scripted
     expect(told).to_contain_text("1 thing needs you.")
 
 
-@pytest.mark.thorough
 def test_a_new_briefing_is_a_line_in_the_chat_and_a_count_on_its_view(page: Page, backend: ScriptedBackend):
     backend.active = True  # it asks every two seconds
     page.goto("/#chat")
@@ -232,7 +224,6 @@ def test_a_new_briefing_is_a_line_in_the_chat_and_a_count_on_its_view(page: Page
     expect(tab.get_by_text("new briefing")).to_be_hidden()
 
 
-@pytest.mark.thorough
 def test_the_briefings_before_are_paged_through(page: Page, backend: ScriptedBackend):
     backend.briefings = [
         briefing(id=f"b{number}", summary=f"Morning {number}.", read_at=1.0, at=to_iso(1.0)) for number in range(3)
@@ -249,7 +240,6 @@ def test_the_briefings_before_are_paged_through(page: Page, backend: ScriptedBac
     expect(told).to_contain_text("Morning 0.")
 
 
-@pytest.mark.thorough
 def test_briefings_are_turned_on_for_an_hour_and_days_and_each_kind_of_mail_off(page: Page, backend: ScriptedBackend):
     card = view(page, "Settings")
     card.get_by_label("Brief me").check()
@@ -267,7 +257,6 @@ def test_briefings_are_turned_on_for_an_hour_and_days_and_each_kind_of_mail_off(
     assert "mail_questions" not in backend.settings
 
 
-@pytest.mark.thorough
 def test_a_choice_is_not_undone_by_what_was_asked_before_it(page: Page, backend: ScriptedBackend):
     card = view(page, "Settings")
     expect(card.get_by_label("Brief me")).not_to_be_checked()
@@ -288,7 +277,6 @@ def test_a_choice_is_not_undone_by_what_was_asked_before_it(page: Page, backend:
 # ── settings ──
 
 
-@pytest.mark.thorough
 def test_settings_are_first_taken_from_the_browser_and_kept_as_chosen(page: Page, backend: ScriptedBackend):
     settings = view(page, "Settings")
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
@@ -302,7 +290,6 @@ def test_settings_are_first_taken_from_the_browser_and_kept_as_chosen(page: Page
     assert (backend.settings["level"], backend.settings["time_zone"]) == ("L0", "Europe/Lisbon")
 
 
-@pytest.mark.thorough
 def test_an_earned_level_is_shown_up_to_a_ceiling_and_ended_by_a_chosen_one(page: Page, backend: ScriptedBackend):
     record = "Your agent earned this."
     kind = {"tool": "update_preference", "title": "A preference", "record": record}
@@ -326,7 +313,7 @@ def test_an_earned_level_is_shown_up_to_a_ceiling_and_ended_by_a_chosen_one(page
     expect(earn).to_have_count(0)
 
 
-@pytest.mark.parametrize(("zone", "sent"), everyday(1, [("Etc/Unknown", None), ("UTC", "UTC")]))
+@pytest.mark.parametrize(("zone", "sent"), [("Etc/Unknown", None), ("UTC", "UTC")])
 def test_a_zone_that_no_database_has_is_not_sent(page: Page, backend: ScriptedBackend, zone: str, sent: str | None):
     page.add_init_script(
         "const options = Intl.DateTimeFormat.prototype.resolvedOptions;"
@@ -338,7 +325,6 @@ def test_a_zone_that_no_database_has_is_not_sent(page: Page, backend: ScriptedBa
     assert (backend.settings["time_zone"], bool(backend.settings["language"])) == (sent, True)
 
 
-@pytest.mark.thorough
 def test_a_choice_that_is_not_saved_goes_back_and_says_so(page: Page, backend: ScriptedBackend):
     settings = view(page, "Settings")
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
@@ -348,7 +334,6 @@ def test_a_choice_that_is_not_saved_goes_back_and_says_so(page: Page, backend: S
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
 
 
-@pytest.mark.thorough
 def test_everything_can_be_paused_downloaded_and_erased_after_a_question(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
     page.goto("/#chat")
@@ -379,7 +364,6 @@ def test_everything_can_be_paused_downloaded_and_erased_after_a_question(page: P
 # ── approvals ──
 
 
-@pytest.mark.thorough
 def test_the_queue_decides_keeps_what_was_decided_in_sight_and_has_a_history(page: Page, backend: ScriptedBackend):
     backend.approvals["ap_0"] = approval("ap_0", status="done", decided_by="queue")
     backend.ask(approval(conversation_id=None))
@@ -396,7 +380,6 @@ def test_the_queue_decides_keeps_what_was_decided_in_sight_and_has_a_history(pag
     expect(queue.locator(".folded > summary").first).to_contain_text("Approved · done")
 
 
-@pytest.mark.thorough
 def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_once(
     page: Page, backend: ScriptedBackend
 ):
@@ -421,7 +404,7 @@ def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_on
 
 @pytest.mark.parametrize(
     "name",
-    ["Memories", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("Approvals", "Activity", "Settings"))],
+    ["Memories", "Approvals", "Activity", "Settings"],
 )
 def test_an_element_that_cannot_load_says_so(page: Page, backend: ScriptedBackend, name: str):
     page.goto("/#chat")

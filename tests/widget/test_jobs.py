@@ -15,6 +15,9 @@ from tests.widget.test_axe import WIDTHS, each_screen, violations
 from tests.widget.test_elements import tomorrow, view
 from tests.widget.test_widget import ready
 
+# Only the widget's sources and its scripted backend decide them.
+pytestmark = pytest.mark.thorough
+
 TITLE, OTHER = "Head of Product", "Product Lead"
 TEXT = "Ada Pereira\nHead of Product, Voltbank, since 2021\nShe led six people.\nLisbon"
 
@@ -139,7 +142,6 @@ def test_a_match_tells_its_reasons_and_quotes_them_on_demand(page: Page, backend
     expect(row).to_contain_text("We look for you.")
 
 
-@pytest.mark.thorough
 def test_a_match_is_hidden_taken_back_saved_and_judged(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     jobs = opened(page)
@@ -168,7 +170,6 @@ def test_a_match_is_hidden_taken_back_saved_and_judged(page: Page, backend: Scri
     expect(jobs.get_by_role("listitem", name=TITLE)).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_a_fixed_field_says_why_it_cannot_be_changed(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     jobs = opened(page)
@@ -181,7 +182,6 @@ def test_a_fixed_field_says_why_it_cannot_be_changed(page: Page, backend: Script
 
 
 @pytest.mark.sentinel
-@pytest.mark.thorough
 def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBackend):
     jobs = opened(page)
     expect(jobs).to_contain_text("No new jobs yet.")
@@ -199,7 +199,6 @@ def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBac
 
 
 @pytest.mark.nightly
-@pytest.mark.thorough
 def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     nothing = {"markdown": None, "sentences": [], "left_out": [], "coverage": None}
@@ -235,7 +234,6 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
     expect(jobs.get_by_role("button", name="Open: Résumé, version 2")).to_be_focused()
 
 
-@pytest.mark.thorough
 def test_a_document_is_changed_on_the_page_and_back(page: Page, backend: ScriptedBackend):
     lines = {
         "key": "positions:e1",
@@ -266,7 +264,6 @@ def test_a_document_is_changed_on_the_page_and_back(page: Page, backend: Scripte
     assert undone.body == {"parts": None, "revision": 2}
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("is_followed", [True, False])
 def test_a_request_for_changes_shows_what_it_changed_or_that_it_changed_nothing(
     page: Page, backend: ScriptedBackend, is_followed: bool
@@ -286,7 +283,6 @@ def test_a_request_for_changes_shows_what_it_changed_or_that_it_changed_nothing(
         expect(jobs.get_by_text(each)).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     backend.jobs.documents["d1"] = document(chosen_head=None)
@@ -321,7 +317,6 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     assert set(saved.body) == {"next_step", "next_at"}
 
 
-@pytest.mark.thorough
 def test_where_nobody_delivers_it_is_said_before_and_one_sends_it_oneself(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match(delivers=False)
     backend.jobs.documents["d1"] = document(chosen_head=None)
@@ -351,7 +346,6 @@ def test_an_application_that_one_sent_oneself_is_marked_with_one_press(page: Pag
     assert marked.body == {"status": "applied"}
 
 
-@pytest.mark.thorough
 def test_unchanged_fields_of_an_application_are_not_sent(page: Page, backend: ScriptedBackend):
     suggested = {"next_step": "Ask how it stands", "next_at": None, "due_at": "2031-01-09T09:00:00Z", "notes": ""}
     talk = application("app_2", status="interview", next_step="", next_at="2031-02-03T14:30:00Z")
@@ -372,7 +366,6 @@ def test_unchanged_fields_of_an_application_are_not_sent(page: Page, backend: Sc
     assert moved == [{"notes": "They are slow."}, {"next_at": "2031-02-04T14:30:00.000Z"}]
 
 
-@pytest.mark.thorough
 def test_an_application_in_preparation_is_sent_from_list_and_board_alike(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match(application_id="app_1")
     asked = {"approval_id": "ap_1", "approval_status": "pending"}
@@ -409,7 +402,6 @@ STANDS = {
 }
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("case", STANDS)
 def test_beside_a_job_stands_how_its_application_does(page: Page, backend: ScriptedBackend, case: str):
     asked, says, buttons = STANDS[case]
@@ -421,7 +413,6 @@ def test_beside_a_job_stands_how_its_application_does(page: Page, backend: Scrip
         expect(row.locator("button.apply")).to_have_text(buttons)
 
 
-@pytest.mark.thorough
 def test_a_job_whose_application_is_over_says_how_to_apply_again(page: Page, backend: ScriptedBackend):
     backend.jobs.matches = {"j1": match(application_id="app_1"), "j2": match("j2", title=OTHER, application_id="app_2")}
     withdrawn = application(status="withdrawn", applied_at=None)
@@ -434,7 +425,6 @@ def test_a_job_whose_application_is_over_says_how_to_apply_again(page: Page, bac
     expect(jobs.locator("button.apply")).to_have_count(0)
 
 
-@pytest.mark.thorough
 def test_a_server_without_applications_offers_none(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     jobs = with_tabs(opened(page))
@@ -443,7 +433,6 @@ def test_a_server_without_applications_offers_none(page: Page, backend: Scripted
     expect(jobs.get_by_role("button", name=re.compile("Appl"))).to_have_count(0)
 
 
-@pytest.mark.thorough
 def test_no_part_of_jobs_moves_once_the_server_answered(page: Page, backend: ScriptedBackend):
     held: list[Route] = []
     page.route("**/api/applications", lambda route: held.append(route))
@@ -459,7 +448,6 @@ def test_no_part_of_jobs_moves_once_the_server_answered(page: Page, backend: Scr
     page.unroute("**/api/applications")
 
 
-@pytest.mark.thorough
 def test_a_field_of_the_resume_leads_to_its_line_and_back(page: Page, backend: ScriptedBackend):
     backend.jobs.resumes["r1"] = resume()
     jobs = opened(page, "Your résumé")
@@ -525,7 +513,6 @@ def test_wishes_are_prefilled_from_the_profile_and_from_statements(page: Page, b
     assert (saved.body["wishes"]["titles"], saved.body["wishes"]["never"]) == (["Head of Product"], ["banks"])
 
 
-@pytest.mark.thorough
 def test_wishes_are_saved_and_what_thumbs_taught_is_forgotten(page: Page, backend: ScriptedBackend):
     backend.jobs.taught = ["More jobs at hemlock"]
     jobs = opened(page, "What you want")
@@ -549,7 +536,6 @@ def test_wishes_are_saved_and_what_thumbs_taught_is_forgotten(page: Page, backen
     expect(jobs.get_by_text("More jobs at hemlock")).to_have_count(0)
 
 
-@pytest.mark.thorough
 def test_no_field_of_a_job_runs_anything(page: Page, backend: ScriptedBackend):
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url) if "127.0.0.1" not in request.url else None)
@@ -595,7 +581,6 @@ def test_no_field_of_a_job_runs_anything(page: Page, backend: ScriptedBackend):
     assert foreign == []
 
 
-@pytest.mark.thorough
 def test_on_a_phone_nothing_is_wider_than_the_screen(phone: Page, backend: ScriptedBackend):
     fill(backend)
     phone.goto("/#chat")
@@ -617,7 +602,6 @@ def fill(backend: ScriptedBackend) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.thorough
 @each_screen
 def test_no_part_of_jobs_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBackend, scheme: Any, width: str):
     page.emulate_media(color_scheme=scheme)

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.counts import everyday
 from tests.widget.backend import ScriptedBackend
 from tests.widget.test_axe import WIDTHS, violations
 from tests.widget.test_elements import EVIL, event, view
 from tests.widget.test_widget import Widget, answered, asked, ready
+
+# Only the widget's sources and its scripted backend decide them.
+pytestmark = pytest.mark.thorough
 
 SECOND = "Hear what is not said"
 TITLE = "Listen to understand before you answer"
@@ -68,7 +70,6 @@ def fill(backend: ScriptedBackend) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.thorough
 def test_a_due_question_is_answered_and_says_when_it_returns(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
@@ -102,7 +103,6 @@ def test_a_lesson_shows_what_it_cites_and_marks_what_nobody_checked(page: Page, 
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.thorough
 def test_a_goal_is_chosen_and_shows_what_is_between(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
@@ -117,7 +117,7 @@ def test_a_goal_is_chosen_and_shows_what_is_between(page: Page, backend: Scripte
     expect(learning).to_contain_text("What you still need for Lead a team")
 
 
-@pytest.mark.parametrize("place", everyday(1, ["gap", "next", "library", "field"]))
+@pytest.mark.parametrize("place", ["gap", "next", "library", "field"])
 def test_the_chosen_module_is_written_at_once_and_becomes_ready_by_itself(
     page: Page, backend: ScriptedBackend, place: str
 ):
@@ -140,7 +140,6 @@ def test_the_chosen_module_is_written_at_once_and_becomes_ready_by_itself(
     expect(tab).to_contain_text("1 to answer, 1 to read", use_inner_text=True)
 
 
-@pytest.mark.thorough
 def test_a_topic_that_the_library_lacks_is_asked_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
     fill(backend)
     backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
@@ -163,7 +162,6 @@ def test_a_topic_that_the_library_lacks_is_asked_in_a_conversation_about_learnin
     assert "role" not in backend.wait_for(3, "POST", "/api/chat")[2].body
 
 
-@pytest.mark.thorough
 def test_a_wrong_answer_is_explained_and_can_be_explained_again(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
@@ -177,7 +175,6 @@ def test_a_wrong_answer_is_explained_and_can_be_explained_again(page: Page, back
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.thorough
 def test_a_button_below_an_answer_goes_on_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
     page.goto("/#chat")
     widget = ready(page)
@@ -193,7 +190,6 @@ def test_a_button_below_an_answer_goes_on_in_a_conversation_about_learning(page:
     assert page.evaluate("window.hacked") is None
 
 
-@pytest.mark.thorough
 def test_the_chat_tells_that_a_lesson_is_ready_and_opens_it(page: Page, backend: ScriptedBackend):
     fill(backend)
     page.goto("/#chat")
@@ -206,7 +202,6 @@ def test_the_chat_tells_that_a_lesson_is_ready_and_opens_it(page: Page, backend:
     expect(page.locator("qwestly-learning").get_by_role("heading", name=TITLE)).to_be_visible()
 
 
-@pytest.mark.thorough
 def test_an_answer_that_is_not_taken_says_why(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
@@ -217,7 +212,6 @@ def test_an_answer_that_is_not_taken_says_why(page: Page, backend: ScriptedBacke
 
 
 @pytest.mark.nightly
-@pytest.mark.thorough
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_neither_path_nor_lesson_breaks_a_rule_of_accessibility(

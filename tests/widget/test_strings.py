@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.widget.backend import ScriptedBackend
@@ -10,6 +11,9 @@ from tests.widget.test_approvals import approval
 from tests.widget.test_elements import view
 from tests.widget.test_interview import interview
 from tests.widget.test_widget import answered, asked, ready
+
+# Only the widget's sources and its scripted backend decide them.
+pytestmark = pytest.mark.thorough
 
 
 def replace(page: Page, strings: dict[str, Any], then: str = "") -> None:
