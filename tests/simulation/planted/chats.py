@@ -89,15 +89,6 @@ def _any_number_unasked() -> AbstractContextManager[Any]:
     return patch.object(Approvals, "count_without_approval", count_without_approval)
 
 
-def _two_unasked_at_once() -> AbstractContextManager[Any]:
-    """What is about to run is not counted."""
-
-    async def count(self: Approvals, user_id: str, tool: str, since: float, limit: int, **_: Any) -> int:
-        return len(await self.newest(user_id, limit, tool=tool, decided_by="level", decided_at={"$gte": since}))
-
-    return patch.object(Approvals, "count_without_approval", count)
-
-
 def _stopped_in_vain() -> AbstractContextManager[Any]:
     """The page says that the answer stops, and it goes on."""
 
@@ -150,7 +141,6 @@ PLANTS: tuple[Plant, ...] = (
     _reported_again,
     _counts_as_reported,
     _any_number_unasked,
-    _two_unasked_at_once,
     _stopped_in_vain,
     _cost_not_counted,
     _cost_counted_twice,
