@@ -9,7 +9,7 @@ from qwestly_agent.account import export
 from qwestly_agent.chat.routers import approvals as routes
 from qwestly_agent.chat.routers import conversations as talks
 from qwestly_agent.clients.user_tokens import user_of_token
-from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.approval import PRIVATE, Approval
 from qwestly_agent.stores import drafts
 from tests.simulation.story import REQUEST_SECONDS, Story
 from tests.simulation.world import PEOPLE
@@ -59,8 +59,10 @@ class PageStory(Story):
         self.stage.start(name, work, REQUEST_SECONDS, settings=self.world.chat_settings)
 
     def forge(self) -> bool | None:
-        """The chat's process may write approvals, but has no key for the seal of a yes."""
-        if not (pending := [each for each in self.world.approvals if each.status == "pending"]):
+        """The chat's process may write approvals, but has no key for the seal of a yes. Memories need none, as it may
+        write them itself."""
+        pending = [each for each in self.world.approvals if each.status == "pending" and each.kind not in PRIVATE]
+        if not pending:
             return False
         record = self.choices.one(pending)
         seals = [each.seal for each in self.world.approvals if each.seal] or [None]
