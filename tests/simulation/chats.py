@@ -18,7 +18,7 @@ from qwestly_agent.chat.turn_approvals import Caller
 from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
 from qwestly_agent.chat.turn_store import TurnStore
 from qwestly_agent.clients.user_tokens import user_of_token
-from qwestly_agent.domain.approval import Approval, DecidedBy
+from qwestly_agent.domain.approval import FINAL, Approval, DecidedBy
 from qwestly_agent.llm.models import ceiling_price_of
 from qwestly_agent.stores import conversations, messages, usage
 from qwestly_agent.stores.approvals import Approvals
@@ -358,7 +358,7 @@ class ChatStory(Story):
             for _, document in written(versions):
                 line = quoted(outcome_line(Approvals.from_document(document)))
                 of_status.setdefault(document["status"], set()).add(line)
-            lines |= {line: key for status, each in of_status.items() for line in each if status != "pending"}
+            lines |= {line: key for status, each in of_status.items() for line in each if status in FINAL}
             for (_, before, _), (_, after, process) in pairwise(versions):
                 if not (before and after and before["news"] and not after["news"]):
                     continue

@@ -35,6 +35,7 @@ class Result:
     matched_count: int = 0
     deleted_count: int = 0
     inserted_id: Any = None
+    upserted_id: Any = None
 
 
 def _unique_indexes() -> Iterator[tuple[str, list[tuple[list[str], Callable[[Document], bool]]]]]:
@@ -210,12 +211,15 @@ class Collection:
 
         await self._do("insert", effect)
 
-    async def replace_one(self, where: Mapping[str, Any], document: Mapping[str, Any]) -> Result:
+    async def replace_one(
+        self, where: Mapping[str, Any], document: Mapping[str, Any], *, upsert: bool = False
+    ) -> Result:
         def effect() -> Result:
             found = self.tables.find(self.name, where)[:1]
             for each in found:
                 self.tables.put(self.name, {**document, "_id": each["_id"]})
-            return Result(matched_count=len(found))
+            made = self.tables.put(self.name, document, is_new=True) if upsert and not found else None
+            return Result(matched_count=len(found), upserted_id=made)
 
         return await self._do("replace", effect)
 

@@ -23,7 +23,9 @@ from tests.simulation.chats import ChatStory
 from tests.simulation.executions import ExecutionStory
 from tests.simulation.mails import Container, MailStory
 from tests.simulation.memories import MemoryStory
+from tests.simulation.pages import PageStory
 from tests.simulation.readings import ReadingStory
+from tests.simulation.rollouts import RolloutStory
 from tests.simulation.scheduler import Choices
 from tests.simulation.story import Stage, Story
 from tests.simulation.world import PEOPLE, World
@@ -54,6 +56,7 @@ class Schedule:
         self.chats = ChatStory(self.stage, self.approvals)
         self.memories = MemoryStory(self.stage, self.approvals, self.chats)
         self.readings = ReadingStory(self.stage, self.memories, self.executions)
+        self.pages, self.rollouts = PageStory(self.stage), RolloutStory(self.stage)
         self.stories: tuple[Story, ...] = (
             self.approvals,
             self.mails,
@@ -62,6 +65,8 @@ class Schedule:
             self.memories,
             self.readings,
             self.accounts,
+            self.pages,
+            self.rollouts,
         )
         if level := self.choices.one(LEVELS):
             for each in PEOPLE:
@@ -93,13 +98,13 @@ class Schedule:
         approvals, accounts = self.approvals.acts, self.accounts.acts
         match self.choices.number(8):
             case 0:
-                return [*approvals, *accounts]
+                return [*approvals, *accounts, *self.pages.acts, *self.pages.acts]
             case 1:
                 return [*approvals, *self.mails.acts, *self.mails.acts, *accounts]
             case 2:
-                return [*approvals, *self.executions.acts, *self.mails.acts]
+                return [*approvals, *self.executions.acts, *self.mails.acts, *self.rollouts.acts]
             case 3:
-                return [*self.chats.acts, *self.chats.acts, *accounts]
+                return [*self.chats.acts, *self.chats.acts, *accounts, *self.pages.acts]
             case 4:
                 return [*self.memories.acts, *self.memories.acts, *self.readings.acts, *self.chats.acts]
             case 5:
@@ -151,9 +156,9 @@ class Schedule:
 
 
 @contextmanager
-def stood_in(world: World) -> Iterator[None]:
-    """Replace models, AWS, chance and metrics."""
-    chance = Random(0)
+def stood_in(schedule: "Schedule") -> Iterator[None]:
+    """In place of models, of AWS, of chance, and of the metrics."""
+    chance, world = Random(0), schedule.world
     tokens = SimpleNamespace(
         token_bytes=chance.randbytes,
         token_urlsafe=lambda count: urlsafe_b64encode(chance.randbytes(count)).decode().rstrip("="),
@@ -170,6 +175,9 @@ def stood_in(world: World) -> Iterator[None]:
             ("qwestly_agent.approvals.autonomy.DAYS_NEEDED", DAYS_NEEDED),
             ("qwestly_agent.chat.turn_store.measure_turn", lambda *_: None),
             ("qwestly_agent.memory.extract_writer.measure_extraction", lambda *_: None),
+            ("qwestly_agent.rollout.writer.measure_rollout", lambda **_: None),
+            ("qwestly_agent.rollout.writer.sums_of", schedule.rollouts.summed),
+            ("qwestly_agent.rollout.writer._find", schedule.rollouts.found),
             ("qwestly_agent.model_calls.measure_answer", lambda *_: None),
             ("functions.approve.pages.limits", Limits()),
             ("functions.approve.pages.container", SimpleNamespace(services=Container(world))),
@@ -183,7 +191,7 @@ def stood_in(world: World) -> Iterator[None]:
 
 def play(choices: Choices, tell: Callable[[Schedule], Coroutine[Any, Any, None]] = Schedule.tell) -> Schedule:
     schedule = Schedule(choices)
-    with stood_in(schedule.world):
+    with stood_in(schedule):
         schedule.world.scheduler.run(tell(schedule))
     schedule.broken = list(schedule.check())
     return schedule

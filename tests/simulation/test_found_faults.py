@@ -184,3 +184,25 @@ def test_an_outcome_is_reported_once_though_its_record_is_written_while_a_turn_r
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
+
+
+def test_no_model_is_asked_by_a_turn_that_began_before_the_brake_and_claims_its_conversation_later() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["turn", "insert agent_conversations", 1] = SLOW_BEFORE, 0.5
+        schedule.chats.talk()
+        await asyncio.sleep(0.01)
+        schedule.accounts.pause()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_a_persons_first_turn_is_counted_though_another_at_the_same_moment_is_refused() -> None:
+    async def tell(schedule: Schedule) -> None:
+        placed = schedule.world.scheduler.placed
+        placed["turn", "insert agent_conversations", 2] = SLOW_BEFORE, 0.2
+        placed["turn", "update agent_usage", 3] = SLOW_BEFORE, 1.0
+        schedule.chats.say(Tab(ADA, "morning"), "Hello", times=2)
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))

@@ -29,7 +29,7 @@ from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.candidate import CANDIDATES, CARDS, PREFERENCES
 from qwestly_agent.model_calls import record_cost
 from qwestly_agent.services import AnyAction
-from qwestly_agent.stores import approvals, conversations, memories, messages, usage, user_settings
+from qwestly_agent.stores import approvals, conversations, measures, memories, messages, usage, user_settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.candidate_data import Knowledge
 from qwestly_agent.stores.conversations import LEASE_SECONDS
@@ -84,6 +84,7 @@ WATCHED = (
     user_settings.SIGNALS,
     user_settings.AUTONOMY,
     user_settings.COLLECTION,
+    measures.ROLLOUT,
 )
 
 DATABASE = Kind(error=lambda: NetworkTimeout("no answer"), refused=lambda: AutoReconnect("no server"), patience=3.0)

@@ -169,7 +169,8 @@ class TurnStore:
                 await self._tried(self._leave(user_id, new, entering))
             raise
         try:
-            said, known, load = await reading
+            # After the claim: either this sees the brake, or the brake and an erasure see this turn.
+            (said, known, load), _ = await asyncio.gather(reading, services.signals.check_brake(user_id))
             _check_choice(request, claim)
             await self._admit(user_id, load, new.started_at)
             read_at = new.started_at
@@ -208,7 +209,6 @@ class TurnStore:
         )
 
     async def _context_data(self, user_id: str, conversation_id: str, request: TurnRequest) -> ContextData:
-        """Raises `Braked`."""
         services = self.services
         (
             (profile, settings, rollout),
@@ -216,7 +216,6 @@ class TurnStore:
             level,
             (waiting, unreported),
             (drafts, ended),
-            _,
         ) = await asyncio.gather(
             asyncio.gather(
                 services.profiles.get_career(user_id),
@@ -229,9 +228,8 @@ class TurnStore:
                 services.memories.last_withdrawn_at(user_id),
             ),
             services.autonomy.level(user_id),
-            services.approvals.list_for_turn(user_id, conversation_id, OPEN_STATUSES),
-            services.drafts.list_for_turn(user_id, conversation_id, ACTIVE_STATUSES),
-            services.signals.check_brake(user_id),
+            services.approvals.list_for_turn(user_id, conversation_id, MOST_UNDER_WAY),
+            services.drafts.list_for_turn(user_id, conversation_id, MOST_UNDER_WAY, MOST_DRAFTS_TOLD),
         )
         now = services.clock()
         return ContextData(

@@ -24,6 +24,7 @@ COLLECTION = MongoCollection(
 )
 """`_id` and `user_id`, `running` (by run id: when it began), `recent` (the last 100 turns, `time:run`), `days` (by
 date: `turns`, `cost_usd`, `input_tokens`, `cached_tokens`, `output_tokens`), `expires_at`."""
+TRIES = 3
 REMEMBERED_MESSAGES = 1_000
 """More than a user may send in a minute or have running at once, so that refused messages do not displace those that
 count."""
@@ -46,13 +47,15 @@ class Usage(Store):
     async def begin_turn(self, user_id: str, run_id: str, now: float) -> Load:
         """Count a turn. Simultaneous turns are ordered: each sees those before it."""
         document = await self._enter(user_id, run_id, now)
-        if document is None:
+        for _ in range(TRIES):
+            if document is not None:
+                break
+            document = {"recent": [_mark(run_id, now)], "running": {run_id: now}}
             try:
-                first = {"recent": [_mark(run_id, now)], "running": {run_id: now}}
                 await self.database[COLLECTION].insert_one(
-                    {"_id": user_id, "user_id": user_id, **first, **_retention(now)}
+                    {"_id": user_id, "user_id": user_id, **document, **_retention(now)}
                 )
-            except DuplicateKeyError:  # a simultaneous turn of this user was first
+            except DuplicateKeyError:  # a simultaneous turn of this user was first, and may have left since
                 document = await self._enter(user_id, run_id, now)
         return _load(document or {}, run_id, now)
 

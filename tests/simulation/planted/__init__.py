@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from tests.simulation.planted import accounts, approvals, chats, executions, mails, memories
+from tests.simulation.planted import accounts, approvals, chats, executions, mails, memories, pages
 from tests.simulation.planted.plant import Plant
 
 PLANTED: Mapping[str, Plant] = {
     plant.__name__.strip("_").replace("_", " "): plant
-    for story in (approvals, mails, executions, chats, memories, accounts)
+    for story in (approvals, mails, executions, chats, memories, accounts, pages)
     for plant in story.PLANTS
 }

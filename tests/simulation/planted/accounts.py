@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 from qwestly_agent import account
 from qwestly_agent.approvals import autonomy
 from qwestly_agent.domain.approval import Approval, Grant, Level, Standing
-from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData, user_collections
 from tests.simulation.planted.plant import Plant
 
@@ -47,28 +45,7 @@ def _earned_above_the_ceiling() -> AbstractContextManager[Any]:
     return patch.object(Standing, "with_grant", with_grant)
 
 
-def _cost_brings_an_account_back() -> AbstractContextManager[Any]:
-    """A cost that arrives late makes the document of its user anew."""
-
-    async def add_spending(self: Usage, user_id: str, amounts: Any, now: float) -> None:
-        await self.ensure_document(user_id, now)
-        await original(self, user_id, amounts, now)
-
-    original = Usage.add_spending
-    return patch.object(Usage, "add_spending", add_spending)
-
-
-def _turns_outlive_the_erasure() -> AbstractContextManager[Any]:
-    """An erasure does not wait for what runs."""
-
-    async def engage(*_: Any) -> None: ...
-
-    return patch.object(account, "pause", SimpleNamespace(engage=engage))
-
-
 PLANTS: tuple[Plant, ...] = (
-    _cost_brings_an_account_back,
-    _turns_outlive_the_erasure,
     _erased_but_for_drafts,
     _erased_with_others,
     _offered_for_any_yes,

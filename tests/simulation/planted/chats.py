@@ -1,6 +1,5 @@
 """Mistakes in turns: in what a typed word decides, in limits, reports, stops and costs, and in deletion."""
 
-from collections.abc import Collection
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from typing import Any
@@ -9,7 +8,7 @@ from unittest.mock import patch
 from qwestly_agent import account
 from qwestly_agent.approvals import act
 from qwestly_agent.approvals.act import VERBS
-from qwestly_agent.base.errors import Braked, ChangedMeanwhile
+from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.chat import turn_store
 from qwestly_agent.chat.turn_approvals import TypedAnswer
 from qwestly_agent.chat.turn_store import TurnStore
@@ -90,33 +89,12 @@ def _any_number_unasked() -> AbstractContextManager[Any]:
     return patch.object(Approvals, "count_without_approval", count_without_approval)
 
 
-def _two_unasked_at_once() -> AbstractContextManager[Any]:
-    """What is about to run is not counted."""
-
-    async def count(self: Approvals, user_id: str, tool: str, since: float, limit: int, **_: Any) -> int:
-        return len(await self.newest(user_id, limit, tool=tool, decided_by="level", decided_at={"$gte": since}))
-
-    return patch.object(Approvals, "count_without_approval", count)
-
-
 def _stopped_in_vain() -> AbstractContextManager[Any]:
     """The page says that the answer stops, and it goes on."""
 
     async def stop(*_: Any) -> None: ...
 
     return patch.object(Signals, "stop", stop)
-
-
-def _all_turns_stopped() -> AbstractContextManager[Any]:
-    """Who stops one of their turns stops all that run."""
-
-    async def list_stopped(self: Signals, user_id: str, run_ids: Collection[str]) -> set[str]:
-        own, everybody = await self.read(user_id)
-        if own.brake_since or everybody.brake_since:
-            raise Braked
-        return set(run_ids) if own.stopped_runs else set()
-
-    return patch.object(Signals, "list_stopped", list_stopped)
 
 
 def _cost_not_counted() -> AbstractContextManager[Any]:
@@ -163,9 +141,7 @@ PLANTS: tuple[Plant, ...] = (
     _reported_again,
     _counts_as_reported,
     _any_number_unasked,
-    _two_unasked_at_once,
     _stopped_in_vain,
-    _all_turns_stopped,
     _cost_not_counted,
     _cost_counted_twice,
     _pending_detached,

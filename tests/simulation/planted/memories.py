@@ -110,15 +110,6 @@ def _declined_without_a_trace() -> AbstractContextManager[Any]:
     return stack
 
 
-def _learnt_again() -> AbstractContextManager[Any]:
-    """What is read from a conversation is not compared with what was forgotten."""
-
-    async def is_forgotten(*_: Any) -> bool:
-        return False
-
-    return patch.object(extract_writer, "_is_forgotten", is_forgotten)
-
-
 def _kept_without_a_yes() -> AbstractContextManager[Any]:
     """What is sensitive in a conversation is kept at once."""
 
@@ -131,7 +122,6 @@ def _kept_without_a_yes() -> AbstractContextManager[Any]:
 
 PLANTS: tuple[Plant, ...] = (
     _declined_without_a_trace,
-    _learnt_again,
     _kept_without_a_yes,
     _earlier_versions_stay,
     _forgotten_words_stay_in_prompts,
