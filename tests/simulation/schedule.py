@@ -157,7 +157,7 @@ class Schedule:
 
 @contextmanager
 def stood_in(schedule: "Schedule") -> Iterator[None]:
-    """In place of models, of AWS, of chance, and of the metrics."""
+    """Replace models, AWS, chance and metrics."""
     chance, world = Random(0), schedule.world
     tokens = SimpleNamespace(
         token_bytes=chance.randbytes,
