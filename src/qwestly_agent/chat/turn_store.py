@@ -228,8 +228,8 @@ class TurnStore:
                 services.memories.last_withdrawn_at(user_id),
             ),
             services.autonomy.level(user_id),
-            services.approvals.list_for_turn(user_id, conversation_id, MOST_UNDER_WAY),
-            services.drafts.list_for_turn(user_id, conversation_id, MOST_UNDER_WAY, MOST_DRAFTS_TOLD),
+            services.approvals.list_for_turn(user_id, conversation_id, OPEN_STATUSES),
+            services.drafts.list_for_turn(user_id, conversation_id, ACTIVE_STATUSES),
         )
         now = services.clock()
         return ContextData(
