@@ -11,6 +11,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.memory import Memory, salience
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores.memories import COLLECTION, Memories
+from qwestly_agent.stores.memory_work import Unchecked
 from qwestly_agent.stores.search import to_binary
 from tests.servers import USER
 from tests.stores.conftest import Replies, Sent
@@ -211,3 +212,19 @@ async def test_one_memory_among_thousands_of_others_is_found_and_theirs_are_not_
         assert [each.memory.id for each in await memories.search(USER, "trains", vector, 9, NOW)] == ["mine"]
     assert reads_of_others(USER) == []
     assert replies.documents == 4  # by meaning: to compare, its vector, and whole; by words: whole
+
+
+@pytest.mark.parametrize(("status", "is_replaced"), [("unchecked", True), ("forgotten", False), ("superseded", False)])
+async def test_a_judged_version_replaces_an_unchecked_memory_only(
+    database: AsyncDatabase[Document], status: str, is_replaced: bool
+) -> None:
+    await database[COLLECTION].insert_one(remembered("lisbon", content="Lives in Lisbon.", status=status))
+    before = await database[COLLECTION].find_one({"_id": "lisbon"})
+    judged = a_memory("lisbon", "Lives in Lisbon, Portugal.")
+    assert await Unchecked.of(database).replace_judged(USER, judged, "hash", [1.0, 0.0], ()) is is_replaced
+    after = await database[COLLECTION].find_one({"_id": "lisbon"})
+    assert after
+    assert (after["status"], after["content"]) == (
+        ("active", "Lives in Lisbon, Portugal.") if is_replaced else (status, "Lives in Lisbon.")
+    )
+    assert is_replaced or after == before
