@@ -378,9 +378,8 @@ class MemoryStory(Story):
                 for each in self.facts
                 if each.replaces is fact and (each.person.id, each.text) in active and all(map(_is_whole, each.said))
             ]
-            again = any(
-                each.undone or each.read or len(each.said) > 1 for each in (fact, *self.facts) if each.replaces is fact
-            )
+            newer = [each for each in self.facts if each.replaces is fact]
+            again = fact.read or any(each.undone or each.read or len(each.said) > 1 for each in newer)
             if len(versions) > 1 and not again:
                 yield f"“{fact.text}” was corrected, and both hold: {versions}"
 
