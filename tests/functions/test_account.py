@@ -7,7 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -16,13 +16,21 @@ from pymongo.database import Database
 from pymongo.errors import ServerSelectionTimeoutError
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.account import erase
+from qwestly_agent.account import delete, erase
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.memory import Memory, MemorySource
+from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.messages import ClaimedConversation, ToolCalls
+from qwestly_agent.stores.drafts import COLLECTION as DRAFTS
+from qwestly_agent.stores.learning import LESSONS
+from qwestly_agent.stores.memory_work import EXTRACTIONS
+from qwestly_agent.stores.messages import COLLECTION as MESSAGES
+from qwestly_agent.stores.messages import TOOL_CALLS, ClaimedConversation, NewTurn, ToolCalls
 from qwestly_agent.stores.runs import RunningWork, Sweeps
 from qwestly_agent.stores.search import to_binary
 from qwestly_agent.stores.usage import Load, Usage
 from tests.functions.approving import ONE, TWO, World
+from tests.killing import Death, Killed, deaths, mortal
 from tests.mongo_rule import ABOUT_NOBODY, ACTIONS
 from tests.servers import USER, ChatServer, Client, until
 
@@ -269,6 +277,42 @@ def test_an_execution_that_cannot_be_told_keeps_nothing_from_being_erased_and_no
     assert world.run(lambda services: erase(services, USER))["agent_approvals"] == 2
     assert world.wire.calls["send_task_success"] == 1
     assert not world.dump()["agent_approvals"]
+
+
+@pytest.mark.thorough
+def test_a_deletion_that_died_anywhere_is_completed_by_the_next_one(world: World) -> None:
+    def begin(conversation_id: str) -> None:
+        async def work(services: Services) -> None:
+            turn = NewTurn("run", "m1", "Hello", world.clock())
+            assert await services.conversations.create(USER, conversation_id, turn, "default")
+            source = MemorySource(conversation_id=conversation_id)
+            unchecked = Memory(id=conversation_id, type="fact", content="Hi", status="unchecked", source=source)
+            assert await services.memories.add(USER, unchecked, conversation_id, [], world.clock())
+
+        world.run(work)
+        world.ask(f"ap_{conversation_id}", conversation_id=conversation_id)
+        whose = {"_id": conversation_id, "user_id": USER, "conversation_id": conversation_id}
+        for name in (MESSAGES, TOOL_CALLS, DRAFTS, LESSONS):
+            world.database[name].insert_one(dict(whose))
+        world.database[EXTRACTIONS].insert_one({**whose, "status": "found"})
+
+    def is_deleted(conversation_id: str, death: Death) -> None:
+        world.run(lambda services: delete(mortal(services, death), USER, conversation_id))
+
+    unhurt = Death()
+    begin("chat")
+    is_deleted("chat", unhurt)
+    for number, death in enumerate(deaths(unhurt.writes)):
+        begin(conversation_id := f"chat_{number}")
+        with pytest.raises(Killed):
+            is_deleted(conversation_id, death)
+        with suppress(NotFound):
+            is_deleted(conversation_id, Death())
+        assert not world.run(lambda services, chat=conversation_id: services.conversations.exists(USER, chat)), death
+        assert world.approval(f"ap_{conversation_id}").status == "expired", death
+        dump = world.dump()
+        attached = {name for name in dump for each in dump[name] if each.get("conversation_id") == conversation_id}
+        assert (attached, dump["user_memories"]) == (set(), []), death
 
 
 def test_an_export_that_cannot_be_read_is_an_error_and_no_half_of_one(

@@ -174,6 +174,28 @@ def test_a_change_is_made_once_though_its_process_dies(
     assert as_it_stands(world) == by_user if by_user else as_it_stands(world).notes == "Ask for Ana"
 
 
+def test_a_change_whose_process_died_before_its_record_said_so_is_undone_to_what_stood_before(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, change = listed(world, notes="Ask for Rui", next_step="Call Ana"), Applications.change_once
+
+    async def dies_then(store: Applications, *args: Any, **given: Any) -> None:
+        await change(store, *args, **given)
+        raise RuntimeError
+
+    asked = is_asked(world, status="interview", notes="Ask for Ana")
+    with monkeypatch.context() as patch:
+        patch.setattr(Applications, "change_once", dies_then)
+        with pytest.raises(RuntimeError):
+            decided(world, asked)
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    assert (world.approval(ONE).status, as_it_stands(world).notes) == ("done", "Ask for Ana")
+    assert undone(world).status == "done"
+    after = as_it_stands(world)
+    assert (after.status, after.notes, after.next_step) == (before.status, before.notes, before.next_step)
+
+
 STATUSES = get_args(ApplicationStatus)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from pymongo import MongoClient
+from pymongo.errors import AutoReconnect
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.stores.conversations import LEASE_SECONDS
+from qwestly_agent.stores.conversations import LEASE_SECONDS, Conversations
 from qwestly_agent.stores.usage import Usage
 from tests.servers import ChatServer, Client, FakeClock, until, user_says
 
@@ -71,6 +72,29 @@ def test_a_refused_message_leaves_its_conversation_as_it_was(chat: ChatServer, c
         conversation = user.get(f"/api/conversations/{conversation_id}")
         assert [message["content"] for message in conversation["messages"] if message["role"] == "user"] == ["First"]
         assert conversation["running"] is False
+
+
+def test_a_refused_message_keeps_the_first_message_of_a_turn_that_died(
+    chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, create = FakeClock(), Conversations.create
+
+    async def dies_then(*args: Any) -> None:
+        await create(*args)
+        raise AutoReconnect
+
+    with limited(chat, client, clock, messages_a_minute=1) as user:
+        body = {"id": "chat-1", "messages": [user_says("First")], "trigger": "submit-message"}
+        with monkeypatch.context() as patch:
+            patch.setattr(Conversations, "create", dies_then)
+            assert user.request("POST", "/api/chat", json=body).status_code == 503
+        clock.advance(LEASE_SECONDS + 1)
+        user.say("Elsewhere")
+        assert refusal(user, "Second", conversation_id="chat-1")[1] == "too_many_turns"
+        clock.advance(61)
+        user.say("Third", "chat-1")
+        messages = user.get("/api/conversations/chat-1")["messages"]
+        assert [each["content"] for each in messages if each["role"] == "user"] == ["First", "Third"]
 
 
 def test_a_fourth_turn_beside_three_is_refused_and_welcome_once_one_is_over(client: Client, model: ModelServer) -> None:
