@@ -46,6 +46,7 @@ from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.cards.actions import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE
 from qwestly_agent.chat.activity import MOST_ITEMS, updates
 from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_app import CandidateApp, Done, Outcome, Unknown
 from qwestly_agent.domain.approval import (
     EVERYBODY,
     FINAL,
@@ -865,6 +866,31 @@ async def test_a_ban_before_the_effect_is_sent_again_counts(
     assert (after.status, after.outcome) == (("unknown", FINDING_OUT) if why == STOPPED else ("failed", why))
     assert len(stage.writes) == 1
     check_nothing_done(stage, user_id)
+
+
+async def test_an_effect_that_arrives_after_its_level_was_lowered_ends_as_done(
+    stage: Stage, services: Services, user_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval, write = await asked(services, user_id), CandidateApp.set_profile_fields
+    requests: list[asyncio.Future[Outcome]] = []
+
+    async def unanswered(*args: Any) -> Outcome:
+        requests.append(asyncio.ensure_future(write(*args)))
+        await asyncio.to_thread(until, lambda: stage.app.api.held)
+        return Unknown()
+
+    stage.app.misbehave("hold_before")
+    monkeypatch.setattr(CandidateApp, "set_profile_fields", unanswered)
+    assert (await approved(services, approval)).status == "unknown"
+    await lower(services, user_id)
+    stage.clock.advance(LOOK_SECONDS[-1])
+    looked_up = await carried_out(services, approval)
+    assert (looked_up.status, looked_up.outcome) == ("unknown", FINDING_OUT)
+    check_nothing_done(stage, user_id)
+    stage.app.api.release()
+    assert isinstance(await requests[0], Done)
+    check_done_once(stage, await found_out(stage, services, approval))
+    assert len(stage.writes) == 1
 
 
 async def test_everybodys_brake_counts_too(stage: Stage, services: Services, user_id: str) -> None:

@@ -91,6 +91,17 @@ async def test_a_message_left_out_by_the_tool_is_not_read(talk: Talk) -> None:
     assert not [each for each in talk.asked("/chat/completions") if "Depressionen" in json.dumps(each.json)]
 
 
+async def test_each_message_that_was_left_out_of_one_conversation_stays_left_out(talk: Talk) -> None:
+    await talk.says("I live in Porto.", "I speak German.", "I like tea.")
+    await service(talk, "Do not keep Porto.").leave_out(["I live in Porto"])
+    await service(talk, "Nor the German.").leave_out(["I speak German"])
+    talk.model.script(finds(note("Lives in Porto", "I live in Porto"), note("Likes tea", "I like tea")))
+    talk.model.forget_requests()
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Likes tea"]
+    assert not [each for each in talk.asked("/chat/completions") if "Porto" in json.dumps(each.json)]
+
+
 async def test_an_earlier_memory_is_named_and_one_stored_by_a_tool_is_undone(talk: Talk) -> None:
     await talk.says("I live in Porto.")
     await talk.falls_silent()

@@ -8,7 +8,7 @@ from pymongo import MongoClient
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from tests.functions.talking import wishes
-from tests.servers import ChatServer, Client, user_says
+from tests.servers import ChatServer, Client, until, user_says
 
 WISH = "Please change my headline to Head of Product."
 HEADLINE = {"field": "headline", "value": "Head of Product", "rationale": "It says more."}
@@ -125,6 +125,20 @@ def test_a_question_of_the_replaced_message_ends_as_changed(client: Client, mode
     body = {"decision": "approve", "args_digest": ended["args_digest"]}
     late = client.request("POST", f"/api/approvals/{ended['approval_id']}/decision", json=body)
     assert late.json()["status"] == "changed"
+
+
+def test_a_message_sent_again_after_a_lost_answer_keeps_its_question(client: Client, model: ModelServer) -> None:
+    model.script(wants())
+    with client.open({"message": WISH, "message_id": "m1"}) as events:
+        talk = next(events).data["conversation_id"]
+    until(lambda: not client.get(f"/api/conversations/{talk}")["running"])
+    [asked] = client.get("/api/approvals")["items"]
+    again = client.say(WISH, talk, message_id="m1")
+    assert again.last.name == "done"
+    [kept] = client.get("/api/approvals?state=all")["items"]
+    assert (kept["approval_id"], kept["status"]) == (asked["approval_id"], "pending")
+    [shown] = client.get(f"/api/conversations/{talk}")["messages"][-1]["approvals"]
+    assert (shown["approval_id"], shown["status"]) == (asked["approval_id"], "pending")
 
 
 @pytest.mark.thorough
