@@ -293,8 +293,12 @@ class MemoryStory(Story):
                     yield f"“{fact.text}” was forgotten, and is in the context of {conversation['_id']}"
             ended = fact.forgotten[-1][1]
             for key, versions in self.world.versions[memories.COLLECTION].items():
-                for at, document in written(versions):
-                    if at > ended and document["status"] in READABLE and document.get("content") == fact.text:
+                # Whoever stores it looks for its tombstone right after: only what they leave behind counts.
+                last = {id(process): document for _, document, process in versions}
+                for at, document, process in versions:
+                    if at <= ended or not document or document is not last[id(process)]:
+                        continue
+                    if document["status"] in READABLE and document.get("content") == fact.text:
                         yield f"“{fact.text}” was forgotten, and is {document['status']} again as {key[:9]}"
 
     def _prompts(self) -> Iterator[str]:

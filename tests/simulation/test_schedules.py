@@ -14,7 +14,7 @@ SCHEDULES = int(os.environ.get("SIMULATION_SCHEDULES") or 200)
 BASE = int(os.environ.get("SIMULATION_BASE") or 0)
 """Seed of the search; the night takes its date."""
 FOUND_WITHIN = 2_000
-BASES = {"second decision counts": 1, "effect before its record": 5}
+BASES = {"second decision counts": 1, "a no ends nothing": 2}
 """Seeds of the searches for planted mistakes that the first seed finds late, or in a long story. 0 for all others."""
 EARLY = (
     "missing compare and set",
@@ -50,7 +50,7 @@ def test_a_planted_mistake_is_found(name: str) -> None:
 @pytest.mark.thorough  # it takes five hundred schedules to shrink one
 def test_a_found_fault_is_replayed_by_its_code() -> None:
     with PLANTED["effect before its record"]():
-        found = search(play, FOUND_WITHIN, BASES["effect before its record"])
+        found = search(play, FOUND_WITHIN, 0)
         assert found is not None
         again = play(Choices.of(found.code))
     assert (again.script, again.broken) == (found.script, found.broken)
