@@ -9,6 +9,7 @@ import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
 from infra.mongo.indexes import INDEXES
+from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.stores import approvals
@@ -164,3 +165,9 @@ async def test_todays_spending_of_all_users_excludes_other_days(database: AsyncD
     await usage.add_spending("b", {"cost_usd": 0.125}, NOW)
     await usage.ensure_document("d", NOW)
     assert await usage.stage_spent_today(NOW) == 0.875
+
+
+async def test_a_turn_that_cannot_be_counted_is_refused(database: AsyncDatabase[Document]) -> None:
+    await database["agent_usage"].insert_one({"_id": "a", "user_id": "b"})
+    with pytest.raises(Unavailable):
+        await Usage(database).begin_turn("a", "run", NOW)

@@ -3,6 +3,7 @@ admit a turn."""
 
 import math
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,9 +11,10 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import StageOverBudget
+from qwestly_agent.base.errors import StageOverBudget, Unavailable
 from qwestly_agent.base.observability import measure_stage_over_budget
 from qwestly_agent.platform.collection import ALL_ACTIONS, Document, Expires, MongoCollection, Store, across_users
+from qwestly_agent.platform.records import TRIES
 
 MINUTE_SECONDS = 60.0
 DAYS_KEPT = 31
@@ -24,7 +26,6 @@ COLLECTION = MongoCollection(
 )
 """`_id` and `user_id`, `running` (by run id: when it began), `recent` (the last 100 turns, `time:run`), `days` (by
 date: `turns`, `cost_usd`, `input_tokens`, `cached_tokens`, `output_tokens`), `expires_at`."""
-TRIES = 3
 REMEMBERED_MESSAGES = 1_000
 """More than a user may send in a minute or have running at once, so that refused messages do not displace those that
 count."""
@@ -45,19 +46,18 @@ class Load:
 
 class Usage(Store):
     async def begin_turn(self, user_id: str, run_id: str, now: float) -> Load:
-        """Count a turn. Simultaneous turns are ordered: each sees those before it."""
-        document = await self._enter(user_id, run_id, now)
+        """Count a turn. Simultaneous turns are ordered: each sees those before it. Raises `Unavailable`."""
+        new: Document = {"recent": [_mark(run_id, now)], "running": {run_id: now}}
         for _ in range(TRIES):
-            if document is not None:
-                break
-            document = {"recent": [_mark(run_id, now)], "running": {run_id: now}}
-            try:
+            if (document := await self._enter(user_id, run_id, now)) is not None:
+                return _load(document, run_id, now)
+            # Two simultaneous turns of a new user both find nothing; the one that is refused here finds the other.
+            with suppress(DuplicateKeyError):
                 await self.database[COLLECTION].insert_one(
-                    {"_id": user_id, "user_id": user_id, **document, **_retention(now)}
+                    {"_id": user_id, "user_id": user_id, **new, **_retention(now)}
                 )
-            except DuplicateKeyError:  # a simultaneous turn of this user was first, and may have left since
-                document = await self._enter(user_id, run_id, now)
-        return _load(document or {}, run_id, now)
+                return _load(new, run_id, now)
+        raise Unavailable
 
     async def attach(self, user_id: str, reader_id: str, now: float) -> Load:
         """Count a client that re-reads a running answer as a running turn, until it leaves or fails to renew within one
