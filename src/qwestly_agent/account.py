@@ -11,10 +11,12 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ERASED_HERE, ActRequest, ask, erase_approvals
 from qwestly_agent.approvals.end import expire_pending
 from qwestly_agent.base.clock import Clock, to_datetime, with_iso_moments
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.clients.aws import Erasure
 from qwestly_agent.domain.activity import of_conversation
 from qwestly_agent.platform.collection import Document
 from qwestly_agent.services import Services
+from qwestly_agent.stores.conversations import LEASE_SECONDS
 from qwestly_agent.stores.user_data import UserData, user_collections
 
 # --- account ----------------------------------------------------------------------------------------------------------
@@ -96,10 +98,14 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
     sees that, and withdraws its approvals. The other steps run even if the conversation is already gone, so that a
     retry completes them.
     """
-    if await services.conversations.exists(user_id, conversation_id):
+    now = services.clock()
+    with suppress(NotFound):
+        run_id = await services.conversations.find_running_run(user_id, conversation_id, now)
         await services.erasure_log.write(user_id, Erasure("conversation", conversation_id))
         with suppress(PyMongoError):  # the deletion matters more
-            await services.activity.add(of_conversation(user_id, conversation_id, services.clock()))
+            await services.activity.add(of_conversation(user_id, conversation_id, now))
+        if run_id:  # the brake would no longer find it by its lease
+            await services.runs.begin(user_id, run_id, now, LEASE_SECONDS)
     try:
         await services.conversations.delete(user_id, conversation_id)
     finally:

@@ -56,11 +56,11 @@ workflows, mails and documents that are under way, and what the brake stopped.""
 
 
 class Runs(Store):
-    async def begin(self, user_id: str, name: str, now: float) -> str:
-        """Record that the named work has started. Returns the key for `end`."""
+    async def begin(self, user_id: str, name: str, now: float, seconds: float = LONGEST_RUN_SECONDS) -> str:
+        """Record that the named work has started, which counts as running for so long. Returns the key for `end`."""
         # The driver's own ids count on from where the snapshot was taken, in each copy of it.
-        key, until = uuid4().hex, now + LONGEST_RUN_SECONDS
-        run = {"user_id": user_id, "name": name, "until": until, "expires_at": to_datetime(now) + RETENTION}
+        key = uuid4().hex
+        run = {"user_id": user_id, "name": name, "until": now + seconds, "expires_at": to_datetime(now) + RETENTION}
         await self.database[COLLECTION].insert_one({"_id": key, **run})
         return key
 
@@ -135,8 +135,9 @@ class Sweeps(Store):
     async def running_work(self, whose: str, now: float) -> RunningWork:
         """Return the running work of this user, or of `EVERYBODY`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
-        turns, cards, effects, others = await asyncio.gather(
-            self._each(CONVERSATIONS, {**of, "lease_until": {"$gt": now}}, "holder"),
+        # First: the turn of a conversation that is being deleted is found by its lease, and then among the others.
+        turns = await self._each(CONVERSATIONS, {**of, "lease_until": {"$gt": now}}, "holder")
+        cards, effects, others = await asyncio.gather(
             self._each(DRAFTS, {**of, "status": "running"}, "_id"),
             self._each(APPROVALS, {**of, "status": {"$in": ["executing", *SENT]}}, "_id", "status"),
             self._each(COLLECTION, {**of, "until": {"$gt": now}}, "name", "begun_at", "is_sending"),
