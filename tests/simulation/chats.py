@@ -422,25 +422,13 @@ class ChatStory(Story):
             if document["lease_until"] > self.world.time + MINUTE * 10:
                 yield f"{key} is held for ever"
 
-    def _goes_on_elsewhere(self, asking: Process[Any] | None) -> bool:
-        """True if another turn may have begun the deleted conversation anew while this one ran, which takes it for its
-        own."""
-        here = next((each.tab for each in self.typed if each.process is asking), None)
-        return asking is not None and any(
-            each.process is not asking
-            and here is not None
-            and (each.tab.person, each.tab.where) == (here.person, here.where)
-            and asking.begun <= each.process.begun <= asking.ended
-            for each in self.typed
-        )
-
     def _deleted(self) -> Iterator[str]:
         for (user_id, where), (at, ended) in self.deleted.items():
             here = f"{user_id}:{where}"
             begun_anew = self.world.table(conversations.COLLECTION).get(here, {}).get("created_at")
             is_anew = bool(begun_anew and begun_anew.timestamp() > BEGINS + at - SKEW)
             gone = [
-                version.at
+                (version.at, (version.document or {}).get("turns", {}))
                 for collection, version in self.world.removed_by
                 if collection == conversations.COLLECTION and (version.document or {}).get("_id") == here
             ]
@@ -458,9 +446,10 @@ class ChatStory(Story):
                 asking, first = versions[0].process, history[0][1]
                 is_here = (first["user_id"], first["conversation_id"]) == (user_id, where)
                 is_sure = asking and asking.begun < at and not (asking.faults or asking.is_dead)
-                is_sure = is_sure and not self._goes_on_elsewhere(asking)
                 then = [document for when, document in history if when <= ended + REQUEST_SECONDS]
-                is_of_it = not is_anew or any(history[0][0] < each < ended for each in gone)
+                is_of_it = not is_anew or any(
+                    history[0][0] < removed < ended or first["run_id"] in turns for removed, turns in gone
+                )
                 if is_here and is_sure and is_of_it and then and then[-1]["status"] == "pending":
                     yield f"{key[:9]} still waits, and its conversation was deleted"
             for record in self.world.approvals:

@@ -206,3 +206,31 @@ def test_a_persons_first_turn_is_counted_though_another_at_the_same_moment_is_re
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
+
+
+def test_the_brake_waits_for_a_turn_whose_conversation_is_deleted() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["turn", "update agent_usage", 1] = SLOW_AFTER, 0.2
+        tab = schedule.chats.tab()
+        schedule.chats.say(tab, "Hello")
+        await asyncio.sleep(0.04)
+        schedule.chats.delete(tab)
+        await asyncio.sleep(0.03)
+        schedule.accounts.pause()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_an_approval_asked_in_a_deleted_conversation_does_not_wait_in_one_begun_anew() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["turn", "insert agent_approvals", 1] = SLOW_BEFORE, 0.1
+        tab = schedule.chats.tab()
+        schedule.chats.ask_for_change(tab, 0)
+        await asyncio.sleep(0.05)
+        schedule.chats.delete(tab)
+        await asyncio.sleep(0.02)
+        schedule.chats.say(tab, "Hello")
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))

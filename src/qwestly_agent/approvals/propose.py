@@ -143,12 +143,15 @@ class Proposer:
         approval = await create_approval(self.services, approval_id, proposal, context, decision.answer)
         if decision.answer == "run":
             approval = await self._run(approval, gate(proposal.action.effect, level))
-        # Check after writing: either we see that the conversation is gone, or its deletion sees our record.
-        if approval.status == "pending" and not await self.services.conversations.exists(
-            self.user_id, self.conversation_id
+        # Check after writing: either we see that the conversation is gone, or its deletion sees our record. We look for
+        # our own run, as another turn may have begun the conversation anew.
+        conversations = self.services.conversations
+        if approval.status == "pending" and not await conversations.has_turn(
+            self.user_id, self.conversation_id, self.run_id
         ):
             await expire_deleted(self.services, approval)
-            await self.services.approvals.forget_conversation(self.user_id, self.conversation_id)
+            if not await conversations.exists(self.user_id, self.conversation_id):
+                await self.services.approvals.forget_conversation(self.user_id, self.conversation_id)
             raise NotFound("The conversation was deleted meanwhile.")
         if decision.answer != "run":
             # Other proposals may have been made since the limit was checked.

@@ -235,6 +235,12 @@ class Conversations(Store):
     async def exists(self, user_id: str, conversation_id: str) -> bool:
         return await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"_id": 1}) is not None
 
+    async def has_turn(self, user_id: str, conversation_id: str, run_id: str) -> bool:
+        """True while the turn is unfinished: not recorded, not recovered by a later one, and its conversation not
+        deleted, even if another one has its id by now."""
+        query = {**key_query(user_id, conversation_id), f"turns.{run_id}": {"$exists": True}}
+        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
+
     async def get(self, user_id: str, conversation_id: str) -> Document:
         """Get a conversation. Raises `NotFound`."""
         document = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), WITHOUT_LAST_ANSWER)
