@@ -392,6 +392,27 @@ async def test_a_fact_changed_within_one_conversation_replaces_the_former_one(ta
     assert (between.superseded_by, before.superseded_by) == (now.id, between.id)
 
 
+async def test_a_fact_corrected_before_its_batch_is_stored_stays_corrected(talk: Talk) -> None:
+    await talk.says("I live in Berlin.")
+    step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r1")
+    step = await reconcile.reconcile(talk.services, await extract_reader.extract(talk.services, step))
+    known = await put(talk, "Lives in Berlin.")
+    talk.clock.advance(1)
+    corrected = await correct(talk.services, talk.user_id, known, "Lives in Lisbon.")
+    await extract_writer.store(talk.services, step)
+    assert await talk.remembered() == ["Lives in Lisbon."]
+    assert [each["superseded_by"] for each in await talk.raw(content="Lives in Berlin.")] == [corrected.id] * 2
+
+
+async def test_a_fact_said_again_after_its_correction_is_remembered(talk: Talk) -> None:
+    known = await put(talk, "Lives in Berlin.")
+    talk.clock.advance(1)
+    await correct(talk.services, talk.user_id, known, "Lives in Lisbon.")
+    await talk.says("I live in Berlin.")
+    await talk.falls_silent()
+    assert "Lives in Berlin." in await talk.remembered()
+
+
 @pytest.mark.parametrize(
     ("verdict", "left"),
     [

@@ -371,9 +371,7 @@ class MemoryStory(Story):
                 continue
             ended = fact.corrected[-1][1]
             was_undone = any(each.undone or each.forgotten for each in new)
-            was_said = bool(fact.read) or any(
-                each.begun > fact.corrected[-1][0] - SKEW or each.ended > ended for each in fact.said
-            )
+            was_said = any(each.begun > fact.corrected[-1][0] - SKEW or each.ended > ended for each in fact.said)
             if not (was_undone or was_said):
                 yield f"“{fact.text}” was corrected, and still holds"
         for fact in self.facts:

@@ -19,7 +19,7 @@ from qwestly_agent.memory.changes import count_repetition, write_memory
 from qwestly_agent.memory.consolidate_writer import undo
 from qwestly_agent.memory.forget import filter_proposed, find_retold
 from qwestly_agent.memory.model import ExtractionState, batch_of, check_still_exists, memory_id
-from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
+from qwestly_agent.memory.notes import DropReason, Note, NoteDecision, hash_of
 from qwestly_agent.services import Services
 from qwestly_agent.stores.memory_work import Batch
 from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
@@ -226,7 +226,9 @@ async def _apply(
                 was_unchecked=note.memory_id is not None,
                 is_forgotten=lambda memory: _is_forgotten(services, user_id, memory.id, vector, decision),
             )
-            return written if written and written.id == new.id else None
+            if written is None or written.id != new.id or await _is_outdated(services, user_id, written):
+                return None
+            return written
         case "reinforce" if decision.target:
             await count_repetition(
                 services.memories, services.clock, user_id, decision.target, new, decision.supersedes
@@ -256,6 +258,13 @@ async def _is_forgotten(
     # Unchecked memories are compared again, and the user decides on repetitions of forgotten ones.
     is_new = decision.verb == "add" and not decision.retells
     return before is not None and (before.is_exact or (is_new and bool(before.tombstones)))
+
+
+async def _is_outdated(services: Services, user_id: str, new: Memory) -> bool:
+    """True if the same memory was corrected after this was said. The new one is then replaced by the correction too."""
+    corrections = await services.memories.list_replacements(user_id, hash_of(new.content))
+    newer = next((each for each in corrections if each.last_seen > new.last_seen), None)
+    return newer is not None and await services.memories.supersede(user_id, new.id, newer.id, services.clock())
 
 
 def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:

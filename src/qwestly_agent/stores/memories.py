@@ -329,6 +329,12 @@ class Memories(Store):
         }
         return memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
 
+    async def list_replacements(self, user_id: str, hash: str) -> list[Memory]:
+        """List the memories that superseded one with this content."""
+        query = {"user_id": user_id, "hash": hash, "status": SUPERSEDED}
+        found = await self.database[COLLECTION].find(query, {"superseded_by": 1}).to_list()
+        return await self.get_many(user_id, [each["superseded_by"] for each in found]) if found else []
+
     async def search(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int, now: float
     ) -> list[FoundMemory]:
