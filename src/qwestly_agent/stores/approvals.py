@@ -128,12 +128,12 @@ class Approvals(Records[Approval], Schedule):
         """Record that the model knows the approval's current state; later changes will be reported."""
         state = approval.status, approval.outcome
 
-        def told(record: Approval) -> Approval | None:
+        def reported(record: Approval) -> Approval | None:
             return record.model_told() if record.news and (record.status, record.outcome) == state else None
 
         if approval.news:
             with suppress(NotFound):  # its user was erased meanwhile
-                await self.change(approval, told)
+                await self.change(approval, reported)
 
     @across_users
     async def oldest_pending(self) -> float | None:
