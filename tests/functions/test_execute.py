@@ -1249,7 +1249,7 @@ async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, u
         proposal = applying()
         for _ in range(2):
             try:
-                await proposer(services, user_id, f"run{n}", "chat").submit(proposal, uuid.uuid4().hex)
+                await proposer(services, user_id, "run", "chat").submit(proposal, uuid.uuid4().hex)
             except Invalid as error:
                 refused.append(error.message.partition("already")[0].strip())
     assert len(await services.approvals.list_open(user_id, 1000)) == MOST_WAITING
@@ -1267,7 +1267,7 @@ async def test_proposals_at_once_leave_no_more_than_the_limit_pending(
         await asked(services, user_id, applying())
 
     def proposed(number: int) -> Coroutine[Any, Any, Any]:
-        return proposer(services, user_id, f"run{number}", "chat").submit(applying(), f"call_{number}")
+        return proposer(services, user_id, "run", "chat").submit(applying(), f"call_{number}")
 
     made = await asyncio.gather(*map(proposed, range(8)), return_exceptions=True)
     assert {type(each) for each in made} <= {tuple, Invalid}

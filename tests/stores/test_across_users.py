@@ -85,7 +85,7 @@ async def test_the_mark_of_a_caller_does_not_reach_what_it_gathers(
 ) -> None:
     monkeypatch.setattr(mongo_rule, "ACROSS_USERS", {Sweeps.running_work.__code__})
     await Sweeps(database).running_work(EVERYBODY, NOW)
-    assert len(watch.complaints()) == 4
+    assert len(watch.complaints()) == 3
 
 
 @pytest.mark.parametrize("name", sorted(CALLS.keys() - SCANS))
