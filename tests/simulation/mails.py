@@ -43,6 +43,8 @@ class Container:
 class MailStory(Story):
     ended: list[tuple[float, str, str]] = field(default_factory=list[tuple[float, str, str]])
     """Times when users were told that a kind of mail has ended."""
+    unsubscribed: set[str] = field(default_factory=set[str])
+    """Users who asked for that, whether or not they were told."""
     returned: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
     """Times from which mail to a user is known to come back."""
     leaked: list[str] = field(default_factory=list[str])
@@ -123,6 +125,7 @@ class MailStory(Story):
             if status == 200:
                 self.ended.append((self.stage.now, person.id, _kind_of(mail)))
 
+        self.unsubscribed.add(person.id)
         self.stage.start(f"unsubscribe {person.name}", work, REQUEST_SECONDS)
         return None
 
@@ -233,7 +236,7 @@ class MailStory(Story):
         last = versions[-1][1]
         is_asked = last["answer"] in ("ask", "queue") and not ACTIONS[last["tool"]].signed_in_only
         user_id = last["user_id"]
-        disturbed = any(whose == user_id for _, whose, _ in self.ended) or any(u == user_id for _, u in self.returned)
+        disturbed = user_id in self.unsubscribed or any(whose == user_id for _, whose in self.returned)
         brakes = (*self._brake(user_id), *self._brake(EVERYBODY))
         disturbed = disturbed or True in [is_on for _, is_on in brakes] or last["mails"] >= 4
         in_time = last["status"] == "expired" and last["decided_at"] > last["expires_at"] - SKEW
