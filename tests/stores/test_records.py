@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pymongo.asynchronous.collection import AsyncCollection
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound, Unavailable
@@ -34,6 +35,20 @@ async def test_a_record_is_added_once_with_its_event(applications: Applications,
     assert told["type"] == "application.preparing"
     with pytest.raises(NotFound, match="no such application"):
         await applications.get("auth0|stranger", "app_1")
+
+
+async def test_a_record_deleted_while_its_event_is_copied_leaves_none(
+    applications: Applications, database: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = AsyncCollection.bulk_write
+
+    async def deleted_before(collection: Any, *args: Any, **more: Any) -> Any:
+        await database[APPLICATIONS].delete_many({"user_id": USER})
+        return await copy(collection, *args, **more)
+
+    monkeypatch.setattr(AsyncCollection, "bulk_write", deleted_before)
+    await applications.add(nurse())
+    assert await database["agent_activity"].find({"user_id": USER}).to_list() == []
 
 
 async def test_nested_data_is_a_text_and_the_retention_counts_from_its_date(

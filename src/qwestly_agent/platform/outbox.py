@@ -83,14 +83,17 @@ async def copy_events(database: AsyncDatabase[Document], collection: str, user_i
 
 
 async def _copy(database: AsyncDatabase[Document], collection: str, user_id: str, key: str, found: Document) -> None:
-    written = found["events_written"]
-    left = found["events"][found.get("events_copied", 0) - written :]
-    await database[FEED].bulk_write([_upsert(ActivityEvent.model_validate_json(each)) for each in left], ordered=False)
+    written, here = found["events_written"], {"_id": key, "user_id": user_id}
+    texts = found["events"][found.get("events_copied", 0) - written :]
+    left = [ActivityEvent.model_validate_json(each) for each in texts]
+    await database[FEED].bulk_write([_upsert(each) for each in left], ordered=False)
     # Skipped if another event was written meanwhile, since that one is not copied yet.
-    await database[collection].update_one(
-        {"_id": key, "user_id": user_id, "events_written": written},
-        {"$set": {"events_copied": written}, "$unset": {"uncopied_since": ""}},
+    copied = await database[collection].update_one(
+        {**here, "events_written": written}, {"$set": {"events_copied": written}, "$unset": {"uncopied_since": ""}}
     )
+    if not copied.matched_count and await database[collection].find_one(here, {"_id": 1}) is None:
+        # It was deleted meanwhile, perhaps with all data of its user, of whom nothing may be left in the feed.
+        await database[FEED].delete_many({"user_id": user_id, "_id": {"$in": [each.id for each in left]}})
 
 
 async def add_event(database: AsyncDatabase[Document], event: ActivityEvent) -> None:
