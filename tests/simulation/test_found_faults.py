@@ -234,3 +234,17 @@ def test_an_approval_asked_in_a_deleted_conversation_does_not_wait_in_one_begun_
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
+
+
+def test_an_execution_that_asks_while_its_conversation_is_deleted_does_not_wait() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["ask_approval", "insert agent_approvals", 1] = SLOW_BEFORE, 1.0
+        tab = schedule.chats.tab()
+        schedule.chats.say(tab, "Hello")
+        await asyncio.sleep(3)
+        schedule.executions.draft_card()
+        await asyncio.sleep(0.5)
+        schedule.chats.delete(tab)
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))

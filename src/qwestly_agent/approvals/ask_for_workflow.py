@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.autonomy import gate
-from qwestly_agent.approvals.end import notify_with_token, without_forgotten
+from qwestly_agent.approvals.end import expire_left_behind, notify_with_token, without_forgotten
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
@@ -62,6 +62,9 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
     approval = await create_approval(services, question.id, question.proposal, context, answer)
     approval = await _kept_newest(services.approvals, approval, context)
     approval = await without_forgotten(services, approval)
+    if approval.conversation_id and not await services.conversations.exists(user_id, approval.conversation_id):
+        await expire_left_behind(services, approval)
+        return await services.approvals.get(user_id, approval.id)
     if approval.status != "pending":  # decided before this repeated invocation
         return await notify_with_token(services, approval, task_token)
     if approval.draft_id:

@@ -167,6 +167,15 @@ async def expire_deleted(services: Services, approval: Approval) -> None:
             await finish(services, expired)
 
 
+async def expire_left_behind(services: Services, approval: Approval) -> None:
+    """Expire an approval that was written after its conversation's deletion had ended those that waited. It is detached
+    too, unless the conversation was begun anew by another turn."""
+    await expire_deleted(services, approval)
+    whose, where = approval.user_id, approval.conversation_id
+    if where and not await services.conversations.exists(whose, where):
+        await services.approvals.forget_conversation(whose, where)
+
+
 async def end_execution(services: Services, approval: Approval) -> Approval:
     """Expire the record if it is pending, and notify its execution. Raises `Unavailable`."""
     expired = await expire(services.approvals, approval, services.clock()) if approval.status == "pending" else None

@@ -14,7 +14,14 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ActRequest, ask_act
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval, id_of_call, mail_time
 from qwestly_agent.approvals.autonomy import GateDecision, gate, level_of
-from qwestly_agent.approvals.end import STANDS, TOO_MANY, end_superseded, expire_deleted, withdraw, without_forgotten
+from qwestly_agent.approvals.end import (
+    STANDS,
+    TOO_MANY,
+    end_superseded,
+    expire_left_behind,
+    withdraw,
+    without_forgotten,
+)
 from qwestly_agent.approvals.unasked import REMEMBERED, may_run, requested_changes
 from qwestly_agent.base.errors import AgentError, ChangedMeanwhile, Invalid, NotFound, Unavailable
 from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
@@ -145,13 +152,10 @@ class Proposer:
             approval = await self._run(approval, gate(proposal.action.effect, level))
         # Check after writing: either we see that the conversation is gone, or its deletion sees our record. We look for
         # our own run, as another turn may have begun the conversation anew.
-        conversations = self.services.conversations
-        if approval.status == "pending" and not await conversations.has_turn(
+        if approval.status == "pending" and not await self.services.conversations.has_turn(
             self.user_id, self.conversation_id, self.run_id
         ):
-            await expire_deleted(self.services, approval)
-            if not await conversations.exists(self.user_id, self.conversation_id):
-                await self.services.approvals.forget_conversation(self.user_id, self.conversation_id)
+            await expire_left_behind(self.services, approval)
             raise NotFound("The conversation was deleted meanwhile.")
         if decision.answer != "run":
             # Other proposals may have been made since the limit was checked.
