@@ -319,28 +319,33 @@ async def test_a_turn_that_loses_its_lease_while_it_is_recorded_takes_back_its_a
         person.clock.advance(LEASE_SECONDS + 1)
         await person.conversations.recover(await person.go_on())
 
-    stalled = Conversations(cast(AsyncDatabase[Document], StallsAfterInserting(database, take_over)))
+    stalled = Conversations(cast(AsyncDatabase[Document], StallsWhenInserting(database, take_over)))
     assert not await stalled.finish(slow, exchange_of(slow), replaced_run=None, changes={}, now=person.clock())
     assert await person.said() == [("user", "Do not lose me")]
 
 
 @dataclass
-class StallsAfterInserting:
-    """A database whose answer to `insert_many` comes late; `meanwhile` happens in between."""
+class StallsWhenInserting:
+    """A database in which something happens around an `insert_many`: `before` it arrives, or `meanwhile`, before its
+    answer arrives."""
 
     database: AsyncDatabase[Document]
-    meanwhile: Callable[[], Awaitable[None]]
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+    before: Callable[[], Awaitable[None]] | None = None
     collection: Any = None
 
     def __getitem__(self, name: str) -> Any:
-        return StallsAfterInserting(self.database, self.meanwhile, self.database[name])
+        return replace(self, collection=self.database[name])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.collection, name)
 
     async def insert_many(self, documents: list[Document]) -> None:
+        if self.before:
+            await self.before()
         await self.collection.insert_many(documents)
-        await self.meanwhile()
+        if self.meanwhile:
+            await self.meanwhile()
 
 
 async def test_the_claim_of_another_is_not_let_go_by_a_turn_that_lost_it(person: Person) -> None:
@@ -387,6 +392,21 @@ async def test_a_conversation_that_is_deleted_meanwhile_stays_deleted(
     assert not await person.conversations.renew(USER, CHAT, claim.turn.run_id, person.clock())
     assert not await person.finish(claim)
     assert [await database[name].count_documents({}) for name in (CONVERSATIONS, MESSAGES)] == [0, 0]
+
+
+async def test_nothing_of_a_deleted_conversation_is_recorded_in_one_begun_anew(
+    person: Person, database: AsyncDatabase[Document]
+) -> None:
+    slow = await person.begin(person.turn("Do not keep me"))
+
+    async def begin_anew() -> None:
+        await person.conversations.delete(USER, CHAT)
+        person.clock.advance(1)
+        await person.begin(person.turn("Hello again"))
+
+    stalled = Conversations(cast(AsyncDatabase[Document], StallsWhenInserting(database, before=begin_anew)))
+    assert not await stalled.finish(slow, exchange_of(slow), replaced_run=None, changes={}, now=person.clock())
+    assert await person.said() == []
 
 
 async def test_an_unknown_or_foreign_conversation_is_not_found(person: Person) -> None:

@@ -513,11 +513,11 @@ class TurnStore:
             self.services.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
 
     async def _forget_audit(self, turn: Turn) -> None:
-        """Delete the audit of a conversation that was deleted meanwhile."""
+        """Delete the turn's audit if its conversation was deleted meanwhile."""
         claim = turn.claim
         try:
-            if not await self.services.conversations.exists(claim.user_id, claim.conversation_id):
-                await self.services.tool_calls.forget(claim.user_id, claim.conversation_id)
+            if not await self.services.conversations.is_there(claim):
+                await self.services.tool_calls.forget(claim.user_id, claim.conversation_id, run_id=turn.run_id)
         except PyMongoError as error:
             self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 

@@ -155,8 +155,9 @@ class Conversations(Store):
             held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {"$set": {"last_seq": seq}, "$unset": {f"turns.{turn.run_id}": "" for turn in claim.abandoned}},
         )
-        if not kept.matched_count and not await self.exists(claim.user_id, claim.conversation_id):
-            await self.messages.delete_all(claim.user_id, claim.conversation_id)  # it was deleted meanwhile
+        if not kept.matched_count and not await self.is_there(claim):
+            for turn in claim.abandoned:
+                await self.messages.delete_run(claim, turn.run_id)
         return seq
 
     async def finish(
@@ -235,6 +236,11 @@ class Conversations(Store):
     async def exists(self, user_id: str, conversation_id: str) -> bool:
         return await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"_id": 1}) is not None
 
+    async def is_there(self, claim: ClaimedConversation) -> bool:
+        """True unless the conversation was deleted since, even if another one has its id by now."""
+        query = {**key_query(claim.user_id, claim.conversation_id), "created_at": claim.created_at}
+        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
+
     async def has_turn(self, user_id: str, conversation_id: str, run_id: str) -> bool:
         """True while the turn is unfinished: not recorded, not recovered by a later one, and its conversation not
         deleted, even if another one has its id by now."""
@@ -310,8 +316,7 @@ class Conversations(Store):
     async def _delete_inserted(self, claim: ClaimedConversation, replaced_run: str | None) -> None:
         """Delete what a turn inserted after losing its lease. A new user message is kept if the conversation still
         exists."""
-        there = await self.exists(claim.user_id, claim.conversation_id)
-        only_answer = {"role": "assistant"} if there and not replaced_run else {}
+        only_answer = {"role": "assistant"} if await self.is_there(claim) and not replaced_run else {}
         await self.messages.delete_run(claim, claim.turn.run_id, **only_answer)
 
 

@@ -201,6 +201,8 @@ class ClaimedConversation:
     messages_expire_at: float
     last_used: float
     """Time of the last use before this turn, in seconds since the epoch."""
+    created_at: datetime | None
+    """None of conversations from before this was stored."""
     abandoned: tuple[NewTurn, ...]
     """Turns whose process died; their user messages are not yet in `agent_messages`."""
     reported_work: tuple[str, ...] = ()
@@ -235,6 +237,7 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
         summary_due=document.get("summary_due", 0),
         messages_expire_at=document.get("messages_expire_at", 0),
         last_used=document["last_used"],
+        created_at=document.get("created_at"),
         abandoned=tuple(other for other in unfinished_turns(document) if other.run_id != turn.run_id),
     )
 
@@ -526,8 +529,8 @@ class ToolCallEntry(BaseModel):
 
 
 class ToolCalls(Store):
-    async def forget(self, user_id: str, conversation_id: str) -> None:
-        await self.database[TOOL_CALLS].delete_many({"user_id": user_id, "conversation_id": conversation_id})
+    async def forget(self, user_id: str, conversation_id: str, **more: str) -> None:
+        await self.database[TOOL_CALLS].delete_many({"user_id": user_id, "conversation_id": conversation_id, **more})
 
     async def clear_texts(
         self, user_id: str, ids: Collection[str], contains_forgotten: Callable[[str], bool], run_id: str | None = None
