@@ -23,8 +23,9 @@ TESTS: dict[str, str] = {
         "statemachines/test_starting stores/test_user_data"
     ),
     "src/qwestly_agent/approvals/": (
-        "unit/approvals unit/test_earned simulation attacks functions/test_act functions/test_application functions/test_appro "
-        "functions/test_asked_for functions/test_autonomy functions/test_brake functions/test_closed_work "
+        "unit/approvals unit/test_earned simulation attacks functions/test_act functions/test_application "
+        "functions/test_appro functions/test_asked_for functions/test_autonomy functions/test_brake "
+        "functions/test_closed_work "
         "functions/test_contact_details functions/test_earned functions/test_execute functions/test_forget_card "
         "functions/test_hostile_model functions/test_limits functions/test_mails functions/test_plain_orders "
         "functions/test_restore functions/test_returned_mail functions/test_typed functions/test_unasked "

@@ -1245,7 +1245,7 @@ async def test_updates_go_on_after_more_than_a_page_at_once(stage: Stage, servic
 async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, user_id: str) -> None:
     refused: list[str] = []
     await services.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", services.clock()), "default")
-    for n in range(MOST_WAITING + 5):
+    for _ in range(MOST_WAITING + 5):
         proposal = applying()
         for _ in range(2):
             try:
