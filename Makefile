@@ -40,7 +40,7 @@ example: client .venv-embedding/examples.npz $(WIDGET) $(EXAMPLE)/node_modules/r
 reset: $(VENV)/run ## clear what make run kept on this machine: its database and logs
 	@$(BIN)/python -m infra.local.reset
 
-test: $(VENV)/ready $(WIDGET) ## the everyday tests: two minutes
+test: $(VENV)/ready $(WIDGET) ## the everyday tests: about two and a half minutes on two idle cores
 	@TEST_COUNTS=small $(PYTEST) -m "not thorough" $(TESTS)
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 

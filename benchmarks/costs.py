@@ -110,8 +110,12 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
             turns / 10 * ten_turns,
             "turns × what ten turns cost ÷ 10 (measured off-peak, cached prefix)",
         ),
-        Cost("models: memories read", 1_000 * sum(each.usd for each in EXTRACTION), "conversations × extraction"),
-        Cost("models: nights", nights * sum(each.usd for each in NIGHT), "users with something new × night"),
+        Cost("models: memory extraction", 1_000 * sum(each.usd for each in EXTRACTION), "conversations × extraction"),
+        Cost(
+            "models: nightly consolidation",
+            nights * sum(each.usd for each in NIGHT),
+            "users with new memories × one nightly run",
+        ),
         Cost("models: cards", cards * sum(each.usd for each in CARD), f"{load.documents:.0%} of conversations × card"),
         *(
             Cost(f"models: {name}", count * sum(each.usd for each in work), f"{count:,.0f} {what} × one")
@@ -126,19 +130,19 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
         Cost(
             "Lambda: the rest",
             (polls * SECONDS_A_POLL / 2 + background) * GB_SECOND + polls * MILLION_CALLS / 1_000_000,
-            "(polls × 0.06 s × 0.5 GB + what asks models × seconds × 1 GB) × price + requests",
+            "(polls × 0.06 s × 0.5 GB + states that call models × seconds × 1 GB) × price + requests",
         ),
         Cost(
             "Step Functions",
             transitions * TRANSITION,
-            "states that each passes, with those of each item of a map × price",
+            "state transitions of each execution, including those of each map item × price",
         ),
         Cost(
             "logs and traces",
             (turns * LOG_BYTES_A_TURN + polls * LOG_BYTES_A_POLL) / 1_000_000_000 * LOG_GB + turns * TRACE,
             "4 kB a turn, 0.6 kB a poll; a trace a turn",
         ),
-        Cost("mails", mails * MAIL, "approvals that nobody decides at once × 2"),
+        Cost("mails", mails * MAIL, "approvals not decided at once × 2"),
     ]
 
 
@@ -159,7 +163,7 @@ def per_month(stage: Stage, cluster: str) -> list[Cost]:
         Cost(f"Atlas {cluster}", CLUSTERS[cluster].usd, "its list price; shared with the candidate app"),
         Cost("alarms", len(alarms) * ALARM * 2, f"{len(alarms)} alarms × 2 metrics"),
         Cost("dashboards", len(dashboards) * DASHBOARD, f"{len(dashboards)} × price"),
-        Cost("metrics", METRICS * METRIC, f"{METRICS} of ours × price"),
+        Cost("metrics", METRICS * METRIC, f"{METRICS} custom metrics × price"),
         Cost("keys", len(keys) * KEY, f"{len(keys)} of KMS"),
         Cost("snapshots", snapshots * SNAPSHOT_GB_SECOND * DAYS * 86_400, f"{snapshots:g} GB kept × price"),
         Cost(
@@ -209,7 +213,7 @@ def tables() -> str:
             "| a month of a stage | USD | formula |",
             "|---|---|---|",
             *(f"| {each.what} | {each.usd:.2f} | {each.formula} |" for each in by_month),
-            f"| **with nobody in it** | **{month:.2f}** | with the smallest cluster, M10: {_with_m10(stage):.2f} |",
+            f"| **without any users** | **{month:.2f}** | with the smallest cluster, M10: {_with_m10(stage):.2f} |",
         ]
     )
 

@@ -59,14 +59,14 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seco
 
 @contextmanager
 def farther(world: World, seconds: float) -> Iterator[World]:
-    """The same world with its database so much farther away."""
+    """Yield the world with a database whose responses arrive `seconds` later."""
     with held_back(int(world.mongodb_uri.rpartition(":")[2]), seconds) as port:
         yield replace(world, mongodb_uri=f"mongodb://127.0.0.1:{port}")
 
 
 @contextmanager
 def held_back(upstream: int, seconds: float) -> Iterator[int]:
-    """The port at which the answers of another port come so much later."""
+    """Yield a port that forwards to `upstream` and delays its responses by `seconds`."""
     distance = Distance(upstream, seconds)
     ready, loop, over = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=lambda: loop.run_until_complete(distance.serve(ready, over)), daemon=True)

@@ -38,9 +38,9 @@ SERVICES = """
   dead_letters["SQS: dead letters"]
 """.strip("\n")
 NOT_IN_CODE: tuple[Edge, ...] = (
-    ("functions", "mongodb", "reads, writes its own"),
+    ("functions", "mongodb", "reads, writes our collections"),
     ("functions", "ssm", "secrets"),
-    ("generate_writer", "candidate_app", "keeps a text, once"),
+    ("generate_writer", "candidate_app", "stores a document, once"),
     ("execute", "candidate_app", "changes user data, once"),
 )
 """Edges that neither the template nor the handlers declare."""
@@ -48,7 +48,7 @@ GRANTS = {
     "ses:SendEmail": ("ses", "mails"),
     "kms:Encrypt": ("kms", "seals task tokens"),
     "kms:Decrypt": ("kms", "opens task tokens"),
-    "sqs:SendMessage": ("dead_letters", "what could not be done"),
+    "sqs:SendMessage": ("dead_letters", "failed events"),
 }
 """The service and the words on its arrow, by the action that a role allows."""
 WAKES = "wakes"

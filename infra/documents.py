@@ -217,7 +217,8 @@ def _listed(document: Path) -> str:
     title, _, text = document.read_text(encoding="utf-8").partition("\n")
     if document.name == "integrate.md":
         return ""
-    first = re.split(r"(?<=[.:])\s", " ".join(text.split()), maxsplit=1)[0].rstrip(":")
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    first = re.split(r"(?<=\.)\s", paragraph, maxsplit=1)[0].rstrip(":")
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", first)
     return f"- [{title.lstrip('# ')}]({document.name}): {plain}\n"
 

@@ -204,7 +204,7 @@ def _of_asides(talk: Talk) -> Iterator[Outcome]:
 
 
 def _of_proposal(talk: Talk) -> Iterator[Outcome]:
-    """Compare what was told with what is proposed for the profile, by words of four letters and figures."""
+    """Yield for each answer whether the proposed profile has one of its figures or words of four or more letters."""
     said = {line for told in talk.person.tells for line in told.says}
     for turn, each in enumerate(talk.exchanges, 1):
         if each.said in said:

@@ -1,7 +1,7 @@
-"""What a deployment needs: the calls of `make deploy` through other programs, and what CloudFormation asks for to make,
-change and delete the resources of template.yaml.
+"""List the AWS calls that a deployment must be allowed to make: those of `make deploy` through other programs, and
+those of CloudFormation when it creates, updates and deletes the resources of template.yaml.
 
-The latter is published with each resource type (`handlers` of its schema, which cfn-lint brings).
+CloudFormation publishes the latter with each resource type (`handlers` of its schema, which cfn-lint contains).
 """
 
 from collections.abc import Iterator, Mapping

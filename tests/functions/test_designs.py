@@ -1,6 +1,7 @@
 """Designs and roles: found in folders, chosen by new conversations, kept by each."""
 
 import json
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.llm.models import make_models
 from tests.servers import ChatServer, Client, user_says
 
-EXAMPLES = str(Path(__file__).parents[2] / "examples")
+ROOT = Path(__file__).parents[2]
+EXAMPLES = str(ROOT / "examples")
 PROFILE: ToolCall = {"name": "get_user_profile", "arguments": {}}
 HEADLINE: ToolCall = {
     "name": "update_profile_field",
@@ -173,6 +175,15 @@ def test_a_broken_design_is_named_at_the_start(chat: ChatServer, tmp_path: Path,
 
     with pytest.raises(InvalidSettings, match=told):
         start()
+
+
+def test_the_design_that_the_page_shows_is_found_and_built(chat: ChatServer, tmp_path: Path) -> None:
+    page = (ROOT / "docs/designs.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"^```python\n(.*?^DESIGN = .*?)^```", page, re.MULTILINE | re.DOTALL)
+    designs = find_designs("tutor", folder(tmp_path, f"shown_{uuid.uuid4().hex}", code))
+    settings = read_design_settings(designs, '{"tutor": {"lessons": 5}}')
+    built = build_designs("tutor", designs, settings, make_models(chat.settings, chat.services.http))
+    assert built.find("tutor", "learning") is not built.find("default", "learning")
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ from qwestly_agent.workflows import ACTIONS, WORKFLOWS
 from tests.api_document import api_document
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})
+DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("[!.]*/README.md")})
 README, CONTRIBUTING, SECURITY = (ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY"))
 INTEGRATE, GLOSSARY = (ROOT / "docs" / f"{name}.md" for name in ("integrate", "glossary"))
 APPROVALS, ARCHITECTURE, ABOUT_TOOLS = (ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "tools"))

@@ -75,7 +75,7 @@ PROFILE_SUMMARY: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Told:
-    """Something that she told the agent, and when."""
+    """A memory of the demo user, with its quote and age."""
 
     type: MemoryType
     content: str

@@ -39,7 +39,7 @@ class Settings:
     """Its name."""
     qwestly_agent_shared_secret: str = field(default="", repr=False)
     """Verifies the candidate app's tokens. Several secrets are separated by commas during a rotation. Empty in
-    functions that nobody signs in to."""
+    functions that serve no signed-in users."""
     qwestly_jwt_audience: str = ""
     """Required in every token of the candidate app, if set."""
     qwestly_jwt_issuer: str = ""
@@ -49,8 +49,8 @@ class Settings:
     by commas during a rotation. With them its tokens are signed by ES256, which no function here can do, and the
     shared secret is not used."""
     qwestly_candidate_api_secret: str = field(default="", repr=False)
-    """Signs our own tokens for the candidate app, and seals each yes. Several secrets are separated by commas during a
-    rotation: the first signs, and the seals of all count."""
+    """Signs our own tokens for the candidate app, and seals each approval. Several secrets are separated by commas
+    during a rotation: the first signs, and the seals of all count."""
     candidate_api_url: str = ""
     """URL of the candidate app's write API, including its path: docs/candidate-app-api.yaml."""
     behind_distribution: int = 0
@@ -70,19 +70,19 @@ class Settings:
     mail_from: str = ""
     """Sender of our mails; empty to send none."""
     mail_configuration_set: str = ""
-    """SES's configuration set of our mails, which reports those that come back; empty for none."""
+    """SES's configuration set of our mails, which reports bounces and complaints; empty for none."""
     task_token_key: str = ""
     """The KMS key, or its alias, that encrypts task tokens."""
     erasure_log: str = ""
-    """CloudWatch log group that keeps what was erased and forgotten, for after a restore of the database; empty for
+    """CloudWatch log group that lists erasures, to repeat them after a restore of the database; empty for
     none."""
     erasure_key: str = field(default="", repr=False)
     """Hashes ids in that log. Several keys are separated by commas: the first hashes, and all recognize."""
     act_function: str = ""
-    """Name and alias of the function that decides and carries out approvals for those that may not; empty to do so in
-    this process."""
+    """Name and alias of the function that decides and executes approvals for functions without that right; empty to do
+    so in this process."""
     machine_arn_prefix: str = ""
-    """What the ARNs of the state machines begin with; `write-lesson` and the like follow."""
+    """Beginning of the state machines' ARNs, which names such as `write-lesson` complete."""
     job_boards: str = "adzuna,jsearch,web"
     """Job boards and web search to use, separated by commas. Each also needs its key; keys of boards that are not
     listed are ignored."""

@@ -8,8 +8,8 @@ GENERATE_CARD = Workflow(
     summary="evidence about a user, to a published card",
     page="[above](#a-card-state-by-state)",
     receipt_name="`card-<draft id>`",
-    recovery="its user was told, and may simply ask again. Started again as above it goes on with the sections that it "
-    "has",
+    recovery="the user was notified and can ask again. Started again as above, it continues with the sections that are "
+    "already written",
     reader=("reader.cover", "reader.draft_section", "reader.gather_evidence"),
     writer=("writer.keep_draft", "writer.note_end", "writer.publish", "writer.read_decision"),
     actions=("actions.PUBLISH_CARD", "actions.SAVE_CARD_AS_ACTIVE", "actions.DELETE_CARD"),

@@ -158,7 +158,7 @@ _SEARCH_STEMS = frozenset(
         " vagas emprego lavoro offerte vacature vacatures remote review reviews salary"
     )
 )
-"""Stems that say nothing about the person: those of searching and of jobs."""
+"""Stems that reveal nothing about the user: words about searching and jobs."""
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,10 @@ class QueryRule:
     """What a query may contain in a turn."""
 
     message: str
-    """The person's newest message."""
+    """The user's newest message."""
     titles_and_places: str
     known: str
-    """What the model was given about the person."""
+    """All text about the user in the model's context."""
     has_untrusted_content: bool
     """True if other people's text is in the window."""
 

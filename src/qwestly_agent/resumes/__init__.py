@@ -8,7 +8,8 @@ PARSE_RESUME = Workflow(
     summary="a file, to one approval of profile changes",
     page="[files are opened apart](decisions/2026-11-23-files-are-opened-apart.md)",
     receipt_name="`resume-<résumé id>`",
-    recovery="its user was told, and may upload it again; what was read is kept. The file is gone after an hour",
+    recovery="the user was notified and can upload the file again; the results so far are kept. The file is deleted "
+    "after an hour",
     opener=("opener.read",),
     reader=("reader.ground", "reader.parse"),
     writer=("writer.keep_document", "note_end", "writer.propose"),

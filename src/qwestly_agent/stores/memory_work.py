@@ -203,7 +203,7 @@ JOURNAL = MongoCollection(
     Expires(RETENTION, since="after it ran; what was undone stays until the user erases it"),
     index("user_created", "user_id", "created"),
     index("status", "status"),
-    holds="which memories a night merged, by id",
+    holds="ids of the memories that a night merged",
     events=("memory.merged", "memory.merge_undone"),
     events_note="`merged`: one per night",
     reader=ALL_ACTIONS,

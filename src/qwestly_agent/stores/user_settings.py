@@ -48,7 +48,7 @@ COLLECTION = MongoCollection(
     Permanent("One document per user: language, time zone, the head of documents and briefing settings."),
     # Missing for a user whose briefings are off.
     index("briefing_at", "briefing_at", sparse=True),
-    holds="language, time zone, the head of documents, briefings, mails, hashes of addresses whose mail came back",
+    holds="language, time zone, the head of documents, briefings, mails, hashes of addresses whose mail bounced",
     events=("briefing.mails_ended", "approval.mails_ended"),
     events_note="by the link in a mail",
 )
