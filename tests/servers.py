@@ -53,12 +53,20 @@ class FakeClock:
         self.now += seconds
 
 
-def wait_for_port(port: int, process: subprocess.Popen[bytes] | None = None, seconds: float = 60) -> None:
+def wait_for_port(
+    port: int, server: subprocess.Popen[bytes] | threading.Thread | None = None, seconds: float = 60
+) -> None:
     until = time.monotonic() + seconds
     while not listens(port):
-        if time.monotonic() > until or (process and process.poll() is not None):
+        if server and has_ended(server):
+            raise ConnectionError(f"Nobody listens at port {port}: the server ended at its start. Its output says why.")
+        if time.monotonic() > until:
             raise ConnectionError(f"Nobody listens at port {port}.")
         time.sleep(0.01)
+
+
+def has_ended(server: subprocess.Popen[bytes] | threading.Thread) -> bool:
+    return not server.is_alive() if isinstance(server, threading.Thread) else server.poll() is not None
 
 
 @contextmanager
@@ -128,7 +136,7 @@ class ChatServer:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()
-        wait_for_port(self.port)
+        wait_for_port(self.port, self._thread)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -313,10 +313,10 @@ def text_of(name: str, arguments: Any) -> str:
 
 def may_succeed(call: ToolCall) -> bool:
     """Whether it only looks words up: those may be any, for they are looked up and not followed. A path before the name
-    of a tool is what some servers write."""
+    of a tool is what some servers write; `null` is no arguments."""
     arguments, name = call["arguments"], re.split(r"[.:/]", call["name"])[-1]
     if name in NO_ARGUMENTS:
-        return arguments in ({}, "")
+        return arguments in ({}, "", "null")
     if name not in QUERIES or not isinstance(arguments, dict) or arguments.keys() != {"query"}:
         return False
     query = arguments["query"]

@@ -91,7 +91,7 @@ def test_the_share_has_the_variant_and_everybody_else_the_base(
     ours, others = user(True), user(False)
     with_it, without = ours.say("Hello").conversation_id, others.say("Hello").conversation_id
     assert receipt(ours, with_it)["variant"] == "brief"
-    assert receipt(ours, with_it)["prompt_version"] == "default-13-brief"
+    assert receipt(ours, with_it)["prompt_version"] == f"{design.VERSION}-brief"
     assert receipt(others, without)["variant"] == BASE
     assert receipt(others, without)["prompt_version"] == design.VERSION
 

@@ -10,6 +10,7 @@ import pytest
 
 from infra import rollout as operators
 from infra.stages import WrongUsage
+from qwestly_agent.agents.default.design import VERSION
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.domain.rollout import BASE, FEATURE, Rollout, Trial
@@ -18,6 +19,8 @@ from qwestly_agent.rollout.look import Finding
 from qwestly_agent.rollout.writer import Advanced, advance, apply_finding, counts_by_user
 from qwestly_agent.services import Services
 from tests.servers import FakeClock, settings_for
+
+PROMPT = f"{VERSION}-brief"
 
 pytestmark = pytest.mark.anyio
 
@@ -184,7 +187,7 @@ async def test_the_table_shows_what_is_declared_and_what_the_next_look_waits_for
     services: Services, operate: Operate
 ) -> None:
     shown = operate("begin", "brief")
-    assert "brief           default         2026-11-24          10 %              0  default-13-brief" in shown
+    assert f"brief           default         2026-11-24          10 %              0  {PROMPT}" in shown
     assert "brief: trying, 10 % of the users since 2027-01-15 08:00 UTC" in shown
     assert "next look: once there are 7.0 days, 2000 turns of the variant" in shown
     await counted(services, with_it=250, without=2_250)
@@ -204,7 +207,7 @@ async def test_the_table_counts_conversations_and_names_variants_that_are_no_lon
     ]
     await services.rollouts.database["agent_conversations"].insert_many(rows)
     shown = operate("show")
-    assert "10 %              2  default-13-brief" in shown
+    assert f"10 %              2  {PROMPT}" in shown
     assert "of-yesterday    no longer declared: they have the base                1" in shown
 
 

@@ -134,7 +134,10 @@ def test_unasked_changes_can_be_undone_and_are_private() -> None:
     }
     inverses = {name: each.inverse for name, each in with_inverse.items() if each.inverse}
     unasked = {name for name, each in inverses.items() if each.requested_values or each.told_of}
-    assert unasked == {name for name, each in with_inverse.items() if each.effect in UNASKED} == set(KINDS)
+    assert unasked == {name for name, each in with_inverse.items() if each.effect in UNASKED} == set(KINDS), (
+        "a `write` with an inverse can run unasked: it needs `told_of` or `requested_values`, and its name in "
+        "`approvals/autonomy.py`: `KINDS`"
+    )
 
 
 EACH = [

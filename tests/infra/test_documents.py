@@ -210,13 +210,14 @@ def test_each_tool_is_listed_with_its_effect() -> None:
     listed = {
         name: effect.strip("`") for names, effect in rows(ABOUT_TOOLS, "tool") for name in IN_WORDS.findall(names)
     }
-    assert listed == {tool.name: contract_of(tool.name, tool.metadata).effect for tool in TOOLS}
+    declared = {tool.name: contract_of(tool.name, tool.metadata).effect for tool in TOOLS}
+    assert listed == declared, "list the tool in docs/tools.md, in the row of its effect"
 
 
 def test_generated_parts_of_documents_are_current() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in MADE}
     assert sorted(part[2] for text in texts.values() for part in PART.finditer(text)) == sorted(PARTS)
-    assert {path.name for path, text in texts.items() if with_parts(text) != text} == set()
+    assert {path.name for path, text in texts.items() if with_parts(text) != text} == set(), "run `make docs`"
 
 
 def test_coding_agents_get_the_page_of_integration_as_make_docs_writes_it() -> None:

@@ -332,7 +332,10 @@ def test_browsers_of_named_origins_only_may_call_the_url(streaming: dict[str, An
 def test_chat_is_given_what_the_settings_read_and_nothing_else() -> None:
     read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION - SET_BY_LAMBDA
     given = {name for name in environment(FUNCTIONS["ChatFunction"]) if not name.startswith("AWS_")}
-    assert given - READ_BY_POWERTOOLS == read - OF_MAIL - OF_SWEEPS - OF_WHO_MAY_ACT
+    assert given - READ_BY_POWERTOOLS == read - OF_MAIL - OF_SWEEPS - OF_WHO_MAY_ACT, (
+        "name the setting in the environment of ChatFunction and of ApiFunction in template.yaml, or above as one that "
+        "no deployment sets (docs/settings.md, “A new setting”)"
+    )
 
 
 def test_the_same_code_answers_turns_and_everything_else_in_the_same_environment_and_slots_of_its_own() -> None:

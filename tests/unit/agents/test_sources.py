@@ -5,9 +5,24 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
-from qwestly_agent.agents.tools.catalog import records_of
+from qwestly_agent.agents.base import contract_of
+from qwestly_agent.agents.tools.catalog import READERS, TOOLS, records_of
 
 ADVERT = {"job_id": "adzuna:1", "title": "Engineer", "company": "Kestrel", "begins": "We build", "text": "We build it."}
+
+
+WITHOUT_SOURCES = {
+    *("get_my_work", "read_draft", "show_approval"),  # the agent's own work
+    *("list_capabilities", "hand_over", "report_trouble"),
+}
+
+
+def test_each_tool_that_looks_something_up_has_a_reader_of_its_records_or_none_to_show() -> None:
+    reads = {each.name for each in TOOLS if contract_of(each.name, each.metadata).effect == "read"}
+    assert reads - READERS.keys() == WITHOUT_SOURCES, (
+        "an answer cannot name the records of this tool as sources: add it to `READERS` in `agents/tools/catalog.py`, "
+        "or above"
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import RESUME
 
 # --- prompts ----------------------------------------------------------------------------------------------------------
-# The default agent's instructions. Change `VERSION` with the text, so that conversations rebuild their prompts.
+# The default agent's instructions. Change `VERSION` with the text, so that conversations rebuild their prompts, and the
+# versions in `rollout/variants.py` that begin with it.
 
 
 VERSION = "default-13"
@@ -98,7 +99,7 @@ _BRIEF = INSTRUCTIONS.replace(
     "Be brief: two or three sentences, and a list only where they ask for one. Offer to say more where there is more.",
 )
 
-CHAT_PROMPTS = {VERSION: INSTRUCTIONS, "default-13-brief": _BRIEF}
+CHAT_PROMPTS = {VERSION: INSTRUCTIONS, f"{VERSION}-brief": _BRIEF}
 """Prompts by version. A version is kept as long as a variant refers to it (`rollout/variants.py`)."""
 
 

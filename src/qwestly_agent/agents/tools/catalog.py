@@ -40,11 +40,11 @@ class SourceRecord:
 def records_of(tool: str, result: Any) -> tuple[SourceRecord, ...]:
     """Return the records of a result, each once; empty for a tool that returns none. A truncated result yields the
     records that are complete in its beginning."""
-    if tool not in _READERS or not isinstance(result, dict):
+    if tool not in READERS or not isinstance(result, dict):
         return ()
     found = dict[str, SourceRecord]()
     with suppress(KeyError, TypeError, ValueError):
-        found.update((each.source.id, each) for each in _READERS[tool](_whole_part(result)))
+        found.update((each.source.id, each) for each in READERS[tool](_whole_part(result)))
     return tuple(found.values())
 
 
@@ -135,7 +135,7 @@ def _progress(result: dict[str, Any]) -> Iterator[SourceRecord]:
         yield _record("library", each["need_quote"]["module_id"], each["topic"], each["need_quote"]["text"])
 
 
-_READERS: Mapping[str, Callable[[dict[str, Any]], Iterator[SourceRecord]]] = {
+READERS: Mapping[str, Callable[[dict[str, Any]], Iterator[SourceRecord]]] = {
     query_user_knowledge.__name__: _knowledge,
     explain_memory.__name__: _memories,
     query_qwestly_docs.__name__: _sections,
