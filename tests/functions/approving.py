@@ -149,6 +149,10 @@ class World:
 
     def proposed(self, *contents: str) -> list[str]:
         """Memories that wait for a yes, of the conversation `chat_1`; their ids."""
+        conversation = {"user_id": USER, "id": "chat_1", "lease_until": 0.0}
+        self.database["agent_conversations"].update_one(
+            {"_id": f"{USER}:chat_1", "user_id": USER}, {"$setOnInsert": conversation}, upsert=True
+        )
         ids = [f"mem_{uuid.uuid4().hex}" for _ in contents]
         for memory_id, content in zip(ids, contents, strict=True):
             memory = Memory(

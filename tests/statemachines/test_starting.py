@@ -26,9 +26,15 @@ from tests.statemachines.conftest import Person, World
 
 
 def begins(person: Person, style: Style = "concise", run: str = "run1", wish: str = "") -> Draft:
+    asks_in_a_conversation(person)
     draft = container.model_services.run(lambda services: Cards(services, person.user_id, run, "c1").start(style, wish))
     person.draft_id = draft.id
     return draft
+
+
+def asks_in_a_conversation(person: Person) -> None:
+    turn = NewTurn("run1", "m1", "Make me a card", person.world.clock())
+    container.model_services.run(lambda services: services.conversations.create(person.user_id, "c1", turn, "default"))
 
 
 def about(person: Person, wish: str = "", run: str = "run1") -> ProfileText:
@@ -55,8 +61,6 @@ def test_a_card_is_made_beside_the_conversation_that_wanted_it(ada: Person) -> N
 
 @pytest.mark.thorough
 def test_a_card_whose_conversation_is_deleted_is_asked_about_no_longer(ada: Person) -> None:
-    turn = NewTurn("run1", "m1", "Make me a card", ada.world.clock())
-    container.model_services.run(lambda services: services.conversations.create(ada.user_id, "c1", turn, "default"))
     begins(ada)
     ada.is_asked()
     container.model_services.run(lambda services: delete(services, ada.user_id, "c1"))
