@@ -296,7 +296,7 @@ def test_a_memory_forgotten_while_being_asked_about_is_not_in_the_record(world: 
     ids = world.proposed(*SECRETS)
 
     async def forgetful(services: Services) -> None:
-        given = {"user_id": USER, "conversation_id": "c", "batch_id": "b", "memory_ids": ids, "run_id": "r"}
+        given = {"user_id": USER, "conversation_id": "chat_1", "batch_id": "b", "memory_ids": ids, "run_id": "r"}
         seal = services.workflows.seal
 
         class Between:

@@ -33,7 +33,7 @@ class Signals:
 
 def claim_of(run_id: str, started_at: float, user_id: str = USER) -> ClaimedConversation:
     turn = NewTurn(run_id, "m", "Hi", started_at)
-    return ClaimedConversation(user_id, "c", turn, "default", "chat", 0, 0, None, 0, 0, ())
+    return ClaimedConversation(user_id, "c", turn, "default", "chat", 0, 0, None, 0, 0, None, ())
 
 
 @dataclass
