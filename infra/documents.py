@@ -45,7 +45,7 @@ PART = re.compile(r"((?:<!--|#) (\w+): made by make docs(?: -->)?\n).*?( *(?:<!-
 
 
 def collections_table() -> Iterator[str]:
-    yield "| collection | holds | kept |\n|---|---|---|"
+    yield "| collection | contents | retention |\n|---|---|---|"
     for each in sorted(collections(), key=lambda each: (bool(each.no_user_reason), each)):
         holds = each.holds or f"nothing about a user: {in_line(each.no_user_reason)}"
         yield f"| `{each}` | {holds} | {retention_text(each)} |"
@@ -69,7 +69,7 @@ def period(time: timedelta) -> str:
 
 
 def workflows_table() -> Iterator[str]:
-    yield "| workflow | from input to result | reader's states | writer's states | more |\n|---|---|---|---|---|"
+    yield "| workflow | input, to result | reader's states | writer's states | more |\n|---|---|---|---|---|"
     for each in sorted(WORKFLOWS, key=lambda each: each.name):
         reader, writer = (
             ", ".join(f"`{state.rpartition('.')[2]}`" for state in states)
@@ -79,19 +79,19 @@ def workflows_table() -> Iterator[str]:
 
 
 def executions_table() -> Iterator[str]:
-    yield "| machine | executions are named | when one failed |\n|---|---|---|"
+    yield "| machine | name of an execution | what to do after a failure |\n|---|---|---|"
     for each in sorted(WORKFLOWS, key=lambda each: each.name):
         yield f"| `{each.name}` | {each.execution_name or each.receipt_name} | {each.recovery} |"
 
 
 def receipt_table() -> Iterator[str]:
-    yield "| workflow | in the receipt |\n|---|---|"
+    yield "| workflow | name in the receipt |\n|---|---|"
     for each in sorted(WORKFLOWS, key=lambda each: each.name):
         yield f"| `{each.name}` | {each.receipt_name} |"
 
 
 def actions_table() -> Iterator[str]:
-    yield "| tool | effect | waits | may be edited | by a link |\n|---|---|---|---|---|"
+    yield "| tool | effect | expires after | editable | decidable by link |\n|---|---|---|---|---|"
     for each in ACTIONS.values():
         waits = f"{each.hours / 24:g} days" if each.hours > 48 else f"{each.hours:g} h"
         editable = ", ".join(f"`{name}`" for name in each.editable)
