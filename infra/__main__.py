@@ -13,25 +13,25 @@ from importlib import import_module
 from typing import Any
 
 COMMANDS = {
-    "brake": ("infra.brake", "stop everything of everybody or of one user, and let it run again"),
-    "users": ("infra.users", "export or erase what is kept about one user"),
-    "mongo": ("infra.mongo.command", "indexes, the database role, and the pages about Qwestly"),
-    "topics": ("infra.topics", "the library of what can be learnt"),
-    "memories": ("infra.memories", "what was merged of a user's memories, and how to take it back"),
+    "brake": ("infra.brake", "stop all work, or that of one user, and resume it"),
+    "users": ("infra.users", "export or erase the data kept about one user"),
+    "mongo": ("infra.mongo.command", "apply indexes and the database role, or ingest the pages about Qwestly"),
+    "topics": ("infra.topics", "load the library of learning content"),
+    "memories": ("infra.memories", "undo a nightly merge of a user's memories"),
     "review": (
         "evals.review",
-        "look at answers that went wrong, at the first memories, at the judge, or at one user for support",
+        "read failed answers, the first memories, a judge's verdicts, or one user's turns for support",
     ),
-    "audit": ("infra.audit", "each step of each approval since a time, as JSON Lines without content"),
-    "evals": ("evals.first.command", "the first hour with a key: measure what only a model can show, within a ceiling"),
-    "answers": ("evals.answers", "judge a sample of the last day's answers, and sum up weeks"),
-    "extractions": ("infra.extractions", "conversations that could not be read for what to remember"),
-    "rollout": ("infra.rollout", "variants that are tried: show, begin, step, end, pin"),
-    "restore": ("infra.restore", "after the database was restored: what is wrong by that, and put it right"),
-    "release": ("infra.release", "take a release back, or forth again; delete old versions"),
-    "doctor": ("infra.doctor.command", "tell what is right with a stage and what is not"),
-    "smoke": ("infra.smoke.command", "walk through a deployed chat as a user who is nobody"),
-    "fire": ("infra.local.fire", "fire a schedule of the stack that runs on this machine"),
+    "audit": ("infra.audit", "print each step of each approval since a time, as JSON Lines without content"),
+    "evals": ("evals.first.command", "the first hour with a key: measure what only a model can show, within a cost limit"),
+    "answers": ("evals.answers", "judge a sample of the last day's answers, and summarize weeks"),
+    "extractions": ("infra.extractions", "list conversations that could not be read for memories, and retry them"),
+    "rollout": ("infra.rollout", "show, begin, advance, end or pin the trial of a variant"),
+    "restore": ("infra.restore", "find and fix what is inconsistent after the database was restored"),
+    "release": ("infra.release", "roll back to an earlier release, undo that, or delete old versions"),
+    "doctor": ("infra.doctor.command", "check a stage, and print what is wrong with it"),
+    "smoke": ("infra.smoke.command", "walk through a deployed chat as a made-up user"),
+    "fire": ("infra.local.fire", "run a schedule of the local stack now"),
 }
 """Subcommands: a module with `add_arguments(parser)` and `command(arguments, environment)`, and a description."""
 WITHOUT_STAGE = {"fire"}

@@ -1,11 +1,11 @@
-"""Find what is wrong after the database was restored to an earlier moment, and put it right: docs/restore.md.
+"""Find what is inconsistent after the database was restored to an earlier moment, and fix it: docs/restore.md.
 
 `check --since MOMENT` changes nothing. It prints a sentence for each user who was erased since and is back, each
 conversation and memory likewise, each approval that waits although it was carried out or undone, or although no
 execution waits for it any more, work that nobody moves, and each mail, briefing and event that would be sent again.
---apply puts all of it right, while everybody's brake is on. Run again, it finds what is left.
+--apply fixes all of it, while everybody's brake is on. Run again, it finds what is left.
 
-Exits with 1 if something was found that was not put right.
+Exits with 1 if something was found that was not fixed.
 """
 
 import argparse
@@ -52,7 +52,7 @@ Found = TypeVar("Found")
 MARGIN_SECONDS = 120.0
 """Longer than an erasure takes: one that had begun before the moment may be half done in the database."""
 AT_ONCE = 20
-NOT_BRAKED = "Nothing is put right while the stage runs: qwestly-agent brake on, against the restored database."
+NOT_BRAKED = "Nothing is fixed while the stage runs: qwestly-agent brake on, against the restored database."
 NOT_LOGGED = "ERASURE_LOG is not set: what was erased and forgotten since is not known."
 KEYS_GONE = "The candidate app keeps outcomes for 48 hours: what was carried out before that is not known."
 WENT_BACK = (
@@ -66,7 +66,7 @@ DRAFT_STOPPED = "Stopped by a repair of our data. Ask again to continue"
 @dataclass(frozen=True)
 class Finding:
     sentence: str
-    put_right: Callable[[], Awaitable[object]] | None = None
+    fix: Callable[[], Awaitable[object]] | None = None
     """None if a person has to look."""
 
 
@@ -114,11 +114,11 @@ class Check:
             count += len(found)
             for each in found:
                 print(each.sentence)
-                if apply and each.put_right:
-                    await each.put_right()
+                if apply and each.fix:
+                    await each.fix()
                 else:
                     is_right = False
-        what = "put right" if apply and is_right else "left" if apply else "to put right, with --apply"
+        what = "fixed" if apply and is_right else "left" if apply else "to fix, with --apply"
         print(f"{count} found, {what}." if count else "Nothing is wrong.")
         return is_right
 
@@ -365,7 +365,7 @@ def read_erasures(logs: Any, group: str, seconds: float, since: float) -> list[d
 
 
 async def check(services: Services, since: float, until: float, *, apply: bool) -> bool:
-    """Print what is wrong, and put it right if `apply`. Returns True if nothing is left."""
+    """Print what is inconsistent, and fix it if `apply`. Returns True if nothing is left."""
     if apply and not await services.signals.is_braked(EVERYBODY):
         print(NOT_BRAKED, file=sys.stderr)
         return False
@@ -394,12 +394,12 @@ async def run(settings: Settings, since: datetime, until: datetime | None, *, ap
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["check"], help="find what is wrong")
+    parser.add_argument("what", choices=["check"], help="find what is inconsistent")
     parser.add_argument(
-        "--since", required=True, metavar="MOMENT", help="the one whose state the database has; ISO 8601"
+        "--since", required=True, metavar="MOMENT", help="the moment to which the database was restored; ISO 8601"
     )
     parser.add_argument("--until", metavar="MOMENT", help="when the stage was stopped; now, if left out")
-    parser.add_argument("--apply", action="store_true", help="put it right")
+    parser.add_argument("--apply", action="store_true", help="fix what is found")
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
