@@ -23,7 +23,7 @@ COMMANDS = {
         "read failed answers, the first memories, a judge's verdicts, or one user's turns for support",
     ),
     "audit": ("infra.audit", "print each step of each approval since a time, as JSON Lines without content"),
-    "evals": ("evals.first.command", "the first hour with a key: measure what only a model can show, within a cost limit"),
+    "evals": ("evals.first.command", "the first hour with a key: measure what only a model shows, within a cost limit"),
     "answers": ("evals.answers", "judge a sample of the last day's answers, and summarize weeks"),
     "extractions": ("infra.extractions", "list conversations that could not be read for memories, and retry them"),
     "rollout": ("infra.rollout", "show, begin, advance, end or pin the trial of a variant"),
