@@ -471,6 +471,7 @@ LONGMEMEVAL = [
 
 
 @pytest.mark.thorough
+@pytest.mark.nightly
 def test_questions_on_public_sets_are_searched_answered_and_compared(tmp_path: Path) -> None:
     files = tmp_path / "locomo10.json", tmp_path / "longmemeval_s.json"
     for file, content in zip(files, (LOCOMO, LONGMEMEVAL), strict=True):

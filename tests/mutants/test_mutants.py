@@ -45,6 +45,7 @@ def test_a_mutant_that_cannot_be_imported_does_not_count(folder: Path) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.nightly
 def test_a_mutant_that_never_ends_is_one_that_is_seen(folder: Path) -> None:
     assert end_of(folder, "number / 2 if print() else halved.__class__ and [1 for _ in iter(int, 1)]", 3.0) == TOO_LONG
 
