@@ -12,7 +12,7 @@ from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.chat.routers.settings import erase_everything
 from qwestly_agent.clients.user_tokens import user_of_token
 from qwestly_agent.domain.approval import EVERYBODY, Approval, Level
-from qwestly_agent.stores import conversations, user_settings
+from qwestly_agent.stores import user_settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.user_data import user_collections
 from tests.simulation.approvals import ApprovalStory
@@ -190,7 +190,7 @@ class AccountStory(Story):
             for collection in () if any(each.faults for each in erasing) else user_collections():
                 for key, document in self.world.table(collection).items():
                     version = self.world.written_by[collection, key]
-                    if user_id in repr(document) and not (_is_late(version, begun) or self._is_new(version, ended)):
+                    if user_id in repr(document) and not _is_late(version, begun):
                         yield f"{key} of {collection} is left of {name}"
             for sent in self.world.sent:
                 if sent.user_id == user_id and sent.at > ended and not (sent.process and sent.process.faults):
@@ -204,18 +204,6 @@ class AccountStory(Story):
                 name = process.name.removeprefix("act for ").removeprefix("erase ")
                 if document.get("user_id") not in (None, f"auth0|{name.lower()}") and collection in user_collections():
                     yield f"{document['_id']} of {collection} was deleted when {name} was erased"
-
-    def _is_new(self, version: Version, ended: float) -> bool:
-        """True if a turn wrote it whose message reached its conversation only after everything was erased."""
-        process = version.process
-        turn = (process.caller or process) if process else None
-        reached = [
-            at
-            for versions in self.world.versions[conversations.COLLECTION].values()
-            for at, document, writer in versions
-            if document and turn and writer is turn
-        ]
-        return bool(reached) and min(reached) > ended
 
     def _decisions(self, user_id: str, tool: str, at: float) -> list[Approval]:
         """Each approval of this tool as it was then, in the order of decisions."""

@@ -248,3 +248,20 @@ def test_an_execution_that_asks_while_its_conversation_is_deleted_does_not_wait(
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
+
+
+def test_a_message_that_arrives_during_an_erasure_leaves_nothing() -> None:
+    async def tell(schedule: Schedule) -> None:
+        tab, fact = schedule.chats.tab(), schedule.memories.new_fact(ADA)
+
+        async def plan(context: Any) -> Any:
+            return await remember(context, "fact", fact.text, fact.text)
+
+        fact.said += schedule.chats.say(tab, f"Remember that {fact.text}.", plan)
+        await asyncio.sleep(3)
+        schedule.world.scheduler.placed["turn", "update agent_conversations", 1] = SLOW_BEFORE, 2.0
+        schedule.chats.say(tab, "Hello")
+        schedule.accounts.erase()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))

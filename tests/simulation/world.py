@@ -81,7 +81,6 @@ WATCHED = (
     approvals.COLLECTION,
     memories.COLLECTION,
     messages.COLLECTION,
-    conversations.COLLECTION,
     user_settings.SIGNALS,
     user_settings.AUTONOMY,
     user_settings.COLLECTION,

@@ -268,6 +268,8 @@ class Record:
     own_first_text_ms: float | None = None
     """Time to the first text, without the time that the models took."""
     status: Status = "complete"
+    is_erased: bool = False
+    """True if all of the user's data were erased since the turn began."""
     error: AgentError | None = None
     messages: list[ModelMessage] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)

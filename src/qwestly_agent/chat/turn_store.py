@@ -444,7 +444,9 @@ class TurnStore:
             written = await asyncio.gather(self._account(turn, now), self._audit(turn), self._count(turn, receipt, now))
             try:
                 with limit_last_try(not all(written)):
-                    kept = await self._record(turn, now, receipt)
+                    if record.is_erased:  # an erasure that did not see this turn, as it had not claimed yet
+                        await services.conversations.withdraw(turn.claim)
+                    kept = not record.is_erased and await self._record(turn, now, receipt)
             except PyMongoError:
                 services.running.finish_later(turn.run_id, partial(self._close_late, turn, receipt))
                 raise
@@ -468,7 +470,9 @@ class TurnStore:
         """Record the cost; False if that fails, which does not affect the answer."""
         spent = {**turn.record.tokens(), "cost_usd": turn.record.ceiling_usd()}
         try:
-            await self.services.usage.settle(turn.claim.user_id, turn.run_id, spent, turn.load, now)
+            turn.record.is_erased = not await self.services.usage.settle(
+                turn.claim.user_id, turn.run_id, spent, turn.load, now
+            )
         except PyMongoError as error:
             self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
             return False

@@ -78,12 +78,13 @@ class Usage(Store):
             unused = {"recent": {"$size": 0}, "days": {"$exists": False}}  # each turn enters itself in `recent`
             await self.database[COLLECTION].delete_one({"_id": user_id, "user_id": user_id, **unused})
 
-    async def settle(self, user_id: str, run_id: str, spent: Mapping[str, float], load: Load, now: float) -> None:
-        """End a turn: add its amounts to the day, and drop days older than `DAYS_KEPT`."""
+    async def settle(self, user_id: str, run_id: str, spent: Mapping[str, float], load: Load, now: float) -> bool:
+        """End a turn: add its amounts to the day, and drop days older than `DAYS_KEPT`. Returns False if the user was
+        erased since the turn began."""
         day, oldest = f"days.{day_of(now)}", day_of(now - DAYS_KEPT * 86_400)
         counted = {f"{day}.{name}": amount for name, amount in spent.items() if amount}
         past = {f"days.{each}": "" for each in load.days if each < oldest}
-        await self.database[COLLECTION].update_one(
+        settled = await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id},
             {
                 "$inc": {f"{day}.turns": 1, **counted},
@@ -91,6 +92,7 @@ class Usage(Store):
                 "$set": _retention(now),
             },
         )
+        return bool(settled.matched_count)
 
     async def ensure_document(self, user_id: str, now: float) -> None:
         """Create the document for a user who has not had a turn yet (idempotent)."""
