@@ -274,10 +274,10 @@ class AccountStory(Story):
 
 
 def _is_late(version: Version, begun: float) -> bool:
-    """True if it was written by something that went wrong, or had begun before and went on for longer than an erasure
-    waits."""
+    """True if the writing process failed, or had begun before the erasure and ran for longer than an erasure waits; or
+    if it is a slow request to stop a turn, which stores the turn's id alone."""
     process = version.process
-    if process is None or process.faults or process.is_dead:
+    if process is None or process.faults or process.is_dead or process.name.startswith("stop "):
         return True
     caller = process.caller or process
     return caller.begun <= begun and not 0 <= caller.ended < begun + PATIENCE_SECONDS
