@@ -1,7 +1,7 @@
 """Open and close a turn: all reads before its first byte, and all writes at its end.
 
 `open` claims the conversation and reads everything for the prompt in one round trip. `close` records the messages, cost
-and tool calls, then releases the conversation. If the database fails at that point, `turn_registry` retries while the
+and tool calls, then releases the conversation. If the database fails at that point, the turn registry retries while the
 process lives; after that, the next turn continues from the stored part of the answer.
 """
 

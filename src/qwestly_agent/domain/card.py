@@ -129,7 +129,7 @@ class CheckedCard(_Frozen):
         standing = {_key(claim) for section in kept for claim in section.claims}
         left_out = dict[str | int, LeftOut]()
         for number, each in enumerate(self.left_out):
-            key = _key(each.claim) if each.claim.quotes else number  # hidden texts look alike, and are counted
+            key = _key(each.claim) if each.claim.quotes else number  # hidden texts look alike: list each one
             if key not in standing:
                 left_out.setdefault(key, each)
         return CheckedCard(card=self.card.model_copy(update={"sections": kept}), left_out=tuple(left_out.values()))
