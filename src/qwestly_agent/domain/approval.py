@@ -64,7 +64,7 @@ class ShownQuote(_Frozen):
 
 
 class Change(_Frozen):
-    """A value before and after a change; None if there is none."""
+    """A value before and after a change; None if there is no value."""
 
     name: str
     before: str | None
