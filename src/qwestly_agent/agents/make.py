@@ -26,7 +26,7 @@ def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequenc
         output_type=[str, DeferredToolRequests],
         instructions=instructions,
         tools=tools,
-        # The library's limit also counts calls of unknown tools; `BoundedTools` counts the calls of ours.
+        # The library's limit also counts calls of unknown tools; `BoundedTools` counts calls of our tools.
         retries={"tools": MOST_CALLS},
         capabilities=[*guardrails(), *capabilities_of(model)],
     )

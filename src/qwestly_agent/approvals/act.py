@@ -200,7 +200,7 @@ async def _verb_of(services: Services, approval: Approval, typed: StoredAnswer) 
     return VERBS[said]
 
 
-# --- by those who may not ---------------------------------------------------------------------------------------------
+# --- on behalf of other functions -------------------------------------------------------------------------------------
 
 
 async def ask(services: Services, asked: ActRequest) -> ActAnswer:

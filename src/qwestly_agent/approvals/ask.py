@@ -58,7 +58,7 @@ def without_contacts(
     action: AnyAction, args: Any, details: ContactDetails, *, drafted: bool
 ) -> tuple[Any, tuple[ShownLeftOut, ...]]:
     """Remove contact details from the arguments, and return the parts left out. Raises `Invalid` if nothing would be
-    left, or if a `drafted` text contains any, as it must be drafted again."""
+    left, or if a `drafted` text contains any, because it must then be drafted again."""
     given = to_json_types(args)
     if not details.places_in(public_texts(action, given)):
         return args, ()

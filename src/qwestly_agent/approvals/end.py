@@ -115,8 +115,8 @@ async def expire(approvals: Approvals, before: Approval, now: float, outcome: st
 
 
 async def end_forgotten(services: Services, approval: Approval, contains_forgotten: Callable[[str], bool]) -> Approval:
-    """Remove the texts from a record whose sources were forgotten. If it was not executed yet, it ends as `changed`,
-    and its execution and conversation are notified."""
+    """Remove the texts from a record whose sources were forgotten. If the record was not executed yet, it ends
+    as `changed`, and its execution and conversation are notified."""
     ended, changed = await services.approvals.change(
         approval, lambda record: _without_words(record, services.clock(), contains_forgotten)
     )

@@ -130,7 +130,7 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
     if not (was_sent or action.is_own_data):
         version = await _version_of(services, action, approval)
         as_shown = await action.read_current(services, approval.user_id, args) == approval.shown
-        if not as_shown:  # whoever resumes must not apply it to values that were not shown
+        if not as_shown:  # a process that resumes must not overwrite values that were not shown
             version = approval.version
     inverse = await _inverse(services, action, args, approval)
     now = services.clock()
@@ -338,7 +338,7 @@ async def link_undo(approvals: Approvals, undo: Approval) -> None:
 
 
 def is_due(services: Services, approval: Approval) -> bool:
-    """True if it was sent, and its outcome should be known by now."""
+    """True if the effect was sent, and its outcome should be known by now."""
     return approval.status in SENT and services.clock() >= (approval.due_at or 0.0)
 
 

@@ -213,7 +213,7 @@ async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, 
 
 
 async def check(signals: Signals, user_id: str) -> None:
-    """Read the brake now. Raises `Braked`, and errors of the database."""
+    """Read the brake now. Raises `Braked`, and database errors."""
     await signals.check_brake(user_id)
 
 

@@ -1,4 +1,4 @@
-"""An approval as others see it: its user in previews and in the API, and operators in traces."""
+"""An approval as shown to its user (in previews and in the API) and to operators (in traces)."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

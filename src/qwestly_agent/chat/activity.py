@@ -296,7 +296,7 @@ class _Read:
 
 async def updates(services: Services, user_id: str, after: str | None, token: str = "") -> Updates:
     """Return the updates since the cursor; without a cursor, running and pending work, and each conversation's last
-    draft if it failed. When there is no news and nothing runs, a poll is a single find. With the user's `token`,
+    draft if it failed. When there is no news and nothing runs, a poll is a single query. With the user's `token`,
     outcomes that are due are queried. Raises `Invalid`."""
     if after is None:
         # Read the feed before the state, so that the next poll reports changes made in between.

@@ -176,7 +176,7 @@ def _source(source: Source) -> SourceDocumentChunk:
 
 
 def source_part(source: Source) -> dict[str, Any]:
-    """Return the `UIMessage` part that a client creates from its chunk."""
+    """Return the `UIMessage` part that a client creates from the chunk of this source."""
     return _source(source).model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

@@ -203,7 +203,7 @@ def model_history(messages: Sequence[Message], start: int, summary: Summary | No
     return history
 
 
-# --- what waits and runs ----------------------------------------------------------------------------------------------
+# --- pending and running work -----------------------------------------------------------------------------------------
 # Pending approvals and running drafts in all conversations: a prompt lists them if they changed.
 
 

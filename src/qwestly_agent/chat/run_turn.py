@@ -48,8 +48,8 @@ WENT_BACK_BEFORE = "My last answers broke off, so I have gone back to my usual w
 
 
 async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEvent]:
-    """Yield the events as they occur. Read them to the end, because the turn is recorded and the conversation released
-    only just before it.
+    """Yield the events as they occur. Read them to the end: the turn is recorded, and the conversation released, before
+    the iterator ends.
 
     Raises an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it.
     """
@@ -180,7 +180,7 @@ def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched:
     services.logger.warning(Event.TURN_FAILED, extra={"code": record.error.code, **cause_of(error)})
 
 
-# --- repeated and fixed words -----------------------------------------------------------------------------------------
+# --- repeated and fixed texts -----------------------------------------------------------------------------------------
 
 
 async def repeat_answer(services: Services, turn: Turn, answered: Message) -> AsyncIterator[NativeEvent]:

@@ -46,7 +46,7 @@ LONGEST_VALUE = 60
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 """Do it now · wait for the user's approval · continue, and do it once the user approves · do not do it."""
 
-# --- what a person is shown -------------------------------------------------------------------------------------------
+# --- previews ---------------------------------------------------------------------------------------------------------
 
 
 class _Frozen(BaseModel):
@@ -144,7 +144,7 @@ Status: TypeAlias = Literal[
     "unknown",
     "changed",
 ]
-"""Pending · decided: approved, rejected, revised or expired · executing · the result. An `accepted` effect is not
+"""Pending · decided: approved, rejected, revised or expired · executing · the result. An `accepted` effect is not yet
 finished in the candidate app; it and an `unknown` one are queried until the result is known. `changed` means that
 nothing was done because the subject had changed."""
 SENT: frozenset[Status] = frozenset({"accepted", "unknown"})
@@ -420,7 +420,7 @@ class Approval(_Frozen):
         after = self.scrubbed() if self.kind in PRIVATE else self
         return after._moved(status, now, line, decided_at=now, decided_by=by, mail_at=None, **changes)
 
-    # --- carried out ---
+    # --- execution -----
 
     def begun(self, now: float, inverse: str, version: str | None) -> "Approval":
         """Mark that the effect is about to be sent to this version of the subject. `inverse` is the JSON of the
@@ -446,7 +446,7 @@ class Approval(_Frozen):
         """Record the approval that undid this one."""
         return self._copy(undone_by=by)
 
-    # --- told ---
+    # --- notification and mail ---
 
     def with_execution_notified(self, *, is_gone: bool = False) -> "Approval":
         """Record that the execution was notified or started, or no longer waits."""
@@ -483,7 +483,7 @@ class Approval(_Frozen):
         """Return the record, which claims a yes, with the seal of the function that gave the yes."""
         return self._copy(seal=seal)
 
-    # --- texts taken out ---
+    # --- removal of texts --
 
     def scrubbed(self) -> "Approval":
         """Return the record without texts. Its title and the number of its items are kept."""
@@ -502,7 +502,7 @@ class Approval(_Frozen):
         """Return the record with a preview from which forgotten content was removed."""
         return self._copy(preview=preview, shown=self.shown if shown is None else shown)
 
-    # --- how it moves ---
+    # --- transitions ----
 
     def _moved(self, status: Status, now: float, line: str | None = None, **changes: Any) -> "Approval":
         if status not in MOVES.get(self.status, ()):

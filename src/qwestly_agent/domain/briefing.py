@@ -76,7 +76,7 @@ def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str
         day += timedelta(days=1)
 
 
-# --- what is gathered, and what is said -------------------------------------------------------------------------------
+# --- items and lines --------------------------------------------------------------------------------------------------
 
 
 class Item(_Frozen):

@@ -153,7 +153,7 @@ def due_questions(lessons: Sequence[Lesson], now: float, zone: str) -> list[tupl
     return [(lesson, number) for lesson, number, _ in due[: max(0, MOST_A_DAY - repeated)]]
 
 
-# --- what a person wants ----------------------------------------------------------------------------------------------
+# --- offers, goals and gaps -------------------------------------------------------------------------------------------
 
 
 class Offer(_Frozen):
