@@ -1,4 +1,4 @@
-"""Decide, carry out and undo approvals for the chat, which has no right to. See `approvals/act.py`."""
+"""Decide, execute and undo approvals for the chat, which has no right to do so. See `approvals/act.py`."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""Whatever is due: approvals, briefings, job searches and the trial of a variant, each by a schedule of its own, and
-mails that came back."""
+"""Process due work: approvals, briefings, job searches and the trial of a variant, each on its own schedule; and
+returned mails."""
 
 from typing import Any, Protocol
 

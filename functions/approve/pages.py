@@ -1,6 +1,6 @@
 """The pages behind the links in mails. GET and HEAD only show, and POST decides, because scanners follow links.
 
-The unsubscribe link has a page of its own.
+The unsubscribe link has its own page.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class NotAForm(Invalid):
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     with asyncio.Runner() as runner:
-        runner.get_loop()  # on which Mangum runs the application; the services have theirs
+        runner.get_loop()  # Mangum runs the application on this loop; the services have their own
         return Mangum(app, lifespan="off")(event, context)
 
 
@@ -72,7 +72,7 @@ async def unsubscribe_link(request: Request) -> Response:
 
 
 async def _source(services: Services, request: Request) -> str:
-    """Return the address of who asks. Raises `NotFound` for a request that went around the distribution."""
+    """Return the client's address. Raises `NotFound` for a request that bypassed the distribution."""
     await check_origin(services.secrets, request.headers)
     return source_of(services.settings, request.headers, request.client.host if request.client else "")
 
@@ -154,5 +154,5 @@ app = Starlette(
     ],
     exception_handlers=dict.fromkeys((AgentError, HTTPException, Exception), answer_error),
 )
-# With redirects, a path that is nearly right would be answered with a Location header that contains a token.
+# With redirects, the response to an almost correct path would be a Location header that contains a token.
 app.router.redirect_slashes = False

@@ -1,9 +1,9 @@
-"""The chat's handler: an ASGI app behind the Lambda Web Adapter, streaming through the function's URL.
+"""The chat's handler: an ASGI app behind the Lambda Web Adapter, streaming through the function URL.
 
 Its routes are in `chat.routers`. Nothing is built before the server starts.
 """
 
-# Imported first, so that no garbage is collected during the other imports.
+# Imported first, so that the garbage collector does not run during the other imports.
 import qwestly_agent  # noqa: F401
 
 # isort: split
@@ -48,7 +48,7 @@ LARGEST_BODY_BYTES = 6 * 1024 * 1024
 """Lambda's own limit. AI SDK clients post their whole history."""
 
 LONGEST_CHECK_SECONDS = 3.5
-"""Time limit of the checks in `/healthz`, which answers within four seconds, and of reading the secrets after a
+"""Timeout of the checks in `/healthz`, which responds within four seconds, and of reading the secrets after a
 restore."""
 
 
@@ -57,7 +57,8 @@ class Health(BaseModel):
 
 
 class ChatApp(FastAPI):
-    """Starts with the routes of turns only. All others are imported by the first request that matches none of them."""
+    """Starts with only the routes of turns. All other routes are imported by the first request that matches none of
+    these."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -99,13 +100,13 @@ def create_app(
             from qwestly_agent.chat import first_use as first_use
         if services.settings.is_snapshot or not services.settings.answers_turns:
             app.add_other_routes()
-        # Not awaited: if the database is down, the first request that reads it reports that.
+        # Not awaited: if the database is down, the first request that reads it reports the error.
         connecting = None if services.settings.is_snapshot else asyncio.create_task(open_connections(services.mongo))
         with before_termination(services.running.end_all):
             yield
         if connecting:
             connecting.cancel()
-            await asyncio.wait([connecting])  # not in parallel with closing, which was seen to hang
+            await asyncio.wait([connecting])  # not in parallel with closing, which has hung
         await services.close()
 
     app = ChatApp(
@@ -116,8 +117,8 @@ def create_app(
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,  # the names of generated clients
-        redirect_slashes=False,  # it would redirect to whatever host a client names
+        generate_unique_id_function=lambda route: route.name,  # method names in generated clients
+        redirect_slashes=False,  # it would redirect to any host that a client names
         dependencies=[Depends(only_from_distribution), Depends(only_known_parameters)],
         responses={"4XX": {"model": Failure}, "5XX": {"model": Failure}},
     )
@@ -143,7 +144,7 @@ def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
     """End the turns as soon as the process receives a signal to stop: the server itself would first wait for their
     streams."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears signals
+        yield  # only the main thread receives signals
         return
     loop = asyncio.get_running_loop()
     servers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
@@ -164,7 +165,8 @@ def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
 
 
 async def healthz(request: Request) -> Health:
-    """Check within seconds that database and secrets are available. Raises `NotReady`, which names those that are not.
+    """Check within seconds that the database and the secrets are available. Raises `NotReady`, which names those that
+    are not.
 
     The adapter's own readiness check does not use the database, so that an environment without it can still report that
     to users.
@@ -181,7 +183,7 @@ async def healthz(request: Request) -> Health:
 
 
 async def answers(asked: Coroutine[Any, Any, Any]) -> bool:
-    """True if the call succeeds within the time limit."""
+    """Return True if the call succeeds within the time limit."""
     try:
         async with asyncio.timeout(LONGEST_CHECK_SECONDS):
             await asked

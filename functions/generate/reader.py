@@ -1,5 +1,5 @@
-"""The states that read untrusted text and call models, of all workflows but those of memory. A schedule has it judge a
-sample of the day's answers."""
+"""The states that read untrusted text and call models, for all workflows except those of memory. Also judges a sample
+of the day's answers, on a schedule."""
 
 from qwestly_agent import container
 from qwestly_agent.rollout.reader import judge_day

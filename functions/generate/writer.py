@@ -1,4 +1,4 @@
-"""The states that have effects and call no model, of all workflows but those of memory."""
+"""The states that have effects and call no model, for all workflows except those of memory."""
 
 from qwestly_agent import container
 

@@ -39,7 +39,7 @@ async def export(user_data: UserData, clock: Clock, user_id: str) -> AsyncIterat
         "user_id": user_id,
         "exported_at": to_datetime(clock()),
         "elsewhere": ELSEWHERE,
-        # Count before the first byte is sent, so that an unavailable database gives a normal error response.
+        # Count before the first byte is sent, so that an unavailable database produces a normal error response.
         "counts": await user_data.count_documents(user_id),
     }
     return _pieces(user_data, user_id, head)
@@ -64,12 +64,14 @@ def _named(document: Document) -> Document:
 
 async def erase(services: Services, user_id: str, token: str = "") -> dict[str, int]:
     """Stop the user's runs, notify waiting executions, and delete all data. Returns the number of deleted documents by
-    collection. `token` is the user's own, by which functions that may not notify have it done. Raises `Unavailable` if
-    that fails, and before anything if the erasure log cannot be written; the erasure may then be repeated."""
+    collection. `token` is the user's own; with it, a function without the right to notify executions has another
+    function do so. Raises `Unavailable` if that fails, or before anything is deleted if the erasure log cannot be
+    written; the erasure may then be repeated."""
     await services.erasure_log.write(user_id, Erasure("user"))
     await pause.engage(services.signals, services.sweeps, user_id, services.clock)
     erased, [*others, last] = Counter[str](), user_collections()
-    # Twice, while the brake is on: a turn that had read the signals before it may claim a conversation meanwhile.
+    # Erase twice while the brake is on: a turn that read the signals before may have claimed a conversation in the
+    # meantime.
     for collections in (others, [*others, last]):
         erased.update(await _erase_approvals(services, user_id, token))
         for collection in collections:
@@ -93,18 +95,18 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
     """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals, its drafts
     and its lessons. Raises `NotFound`, and `Unavailable` if the erasure log cannot be written.
 
-    Its event is written first, because the document that could contain it is deleted: if the process dies right
-    afterwards, the user repeats the deletion, which is the same event. Then the conversation is deleted: a running turn
-    sees that, and withdraws its approvals. The other steps run even if the conversation is already gone, so that a
-    retry completes them.
+    The event is written first, because the document that could contain it is deleted: if the process dies right
+    afterwards, the user repeats the deletion, which writes the same event. Then the conversation is deleted: a running
+    turn notices this, and withdraws its approvals. The other steps run even if the conversation no longer exists, so
+    that a retry completes them.
     """
     now = services.clock()
     with suppress(NotFound):
         run_id = await services.conversations.find_running_run(user_id, conversation_id, now)
         await services.erasure_log.write(user_id, Erasure("conversation", conversation_id))
-        with suppress(PyMongoError):  # the deletion matters more
+        with suppress(PyMongoError):  # deletion matters more than its event
             await services.activity.add(of_conversation(user_id, conversation_id, now))
-        if run_id:  # the brake would no longer find it by its lease
+        if run_id:  # the brake could no longer find it by its lease
             await services.runs.begin(user_id, run_id, now, LEASE_SECONDS)
     try:
         await services.conversations.delete(user_id, conversation_id)

@@ -48,10 +48,11 @@ class Inverse(Generic[S, A]):
     """True if the values have not been changed since the action."""
     requested_values: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
     """Takes the arguments and those of the inverse. Returns the values that a message must contain to count as a
-    request for this action; an empty list if no message can."""
+    request for this action; an empty list if no message can count as one."""
     told_of: Callable[[S, str, A], Awaitable[str]] | None = None
-    """For what users tell in their own words: returns the name that their message must contain to be about it; empty
-    for what always needs approval. So do actions with neither of the two."""
+    """For actions that record what users report in their own words: returns the name that the message must contain to
+    be about the action's subject, or an empty string if approval is always needed. An action that has neither
+    `requested_values` nor `told_of` always needs approval."""
 
 
 @dataclass(frozen=True)
@@ -94,43 +95,44 @@ class Action(Generic[S, A]):
     arguments: type[A]
     subject: Callable[[A], str]
     read_current: Callable[[S, str, A], Awaitable[dict[str, str]]]
-    """Reads the current values of what would change. They are compared again before the effect."""
+    """Reads the current values that would change. They are compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
     perform: Callable[[S, candidate_app.Effect, A], Awaitable[Outcome]]
     done_message: str
     """The sentence shown to the user after the effect."""
     published: tuple[str, ...] = ()
-    """Arguments that become public text, from which the contact details in the user's documents are removed."""
+    """Arguments that become public text; contact details from the user's documents are removed from them."""
     editable: tuple[str, ...] = ()
     """Arguments that a person may edit when approving."""
     must_exist: bool = False
     duplicate_message: str = ""
-    """The sentence shown to the user if the subject exists already; the action is then not done, and no new approval is
-    requested. Empty if the action may replace an existing subject."""
+    """The sentence shown to the user if the subject already exists; the action is then not executed, and no new
+    approval is requested. Empty if the action may replace an existing subject."""
     is_own_data: bool = False
-    """True if the action only changes our own data. Performing it is then idempotent; the version of its subject is the
-    digest of the shown values, which `perform` compares by itself."""
+    """True if the action only changes our own data. Executing it is then idempotent; the version of its subject is the
+    digest of the shown values, which `perform` itself compares."""
     revisable: bool = True
-    """True if a person may ask for changes, because a new version can be made."""
+    """True if a person may request changes, because a new version can be made."""
     signed_in_only: bool = False
-    """True if it can only be decided in the chat or the signed-in queue, and is never mailed."""
+    """True if the approval can be decided only in the chat or in the queue, by the signed-in user, and is never
+    mailed."""
     most_unasked_a_day: int = 20
-    """Maximum runs without approval within 24 hours; after that it needs approval at every level."""
+    """Maximum number of runs without approval within 24 hours; after that the action needs approval at every level."""
     inverse: Inverse[S, A] | None = None
-    """None if it cannot be undone."""
+    """None if the action cannot be undone."""
     redraft: Redraft[S] | None = None
-    """None if no workflow can redraft it; the model then proposes a new version in the chat."""
+    """None if no workflow can redraft the text; the model then proposes a new version in the chat."""
     on_asked: Callable[[S, Approval], Awaitable[None]] | None = None
     """Called after the approval is created (idempotent)."""
     on_done: Callable[[S, Approval, A], Awaitable[None]] | None = None
     """Called after the effect, before the record is marked as done (idempotent)."""
     on_ended: Callable[[S, Approval], Awaitable[None]] | None = None
-    """Called after the approval ended, if no execution is waiting for it (idempotent)."""
+    """Called after the approval has ended, if no execution waits for it (idempotent)."""
     upgrades: Mapping[str, Upgrade] = field(default_factory=dict)
     """Conversions of arguments, by the `schema_digest` of the earlier schema."""
 
     def parse(self, arguments: Mapping[str, Any]) -> A:
-        """Parse the arguments. Raises `Invalid` for those that the action does not accept."""
+        """Parse the arguments. Raises `Invalid` if the action does not accept them."""
         try:
             return self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
@@ -153,7 +155,7 @@ class Action(Generic[S, A]):
 
     @property
     def is_link_allowed(self) -> bool:
-        """True if it may be decided by a mailed link."""
+        """True if the approval may be decided by a mailed link."""
         return self.effect != "destructive" and not self.signed_in_only
 
 
@@ -161,7 +163,7 @@ class Actions(Mapping[str, Action[S, Any]]):
     """Actions by tool. Their modules are imported at the first access."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """`names` include the module, as in `qwestly_agent.cards.actions.PUBLISH_CARD`."""
+        """Each name includes its module, as in `qwestly_agent.cards.actions.PUBLISH_CARD`."""
         self._names = names
 
     @cached_property

@@ -14,7 +14,7 @@ from qwestly_agent.stores.interviews import ABANDONED_AFTER_SECONDS, describe_st
 
 MOST_READ = 20
 ENDED = (*jobs.JOB_SEARCHES.events, "interview.ended", "interview.drafted", "memory.extracted", "memory.merged")
-"""Types of the events of ended work that has no record of its own."""
+"""Event types for ended work that has no record of its own."""
 RUNS: Mapping[str, str] = {
     "memories": "Reading a conversation for what to remember",
     "interview": "Writing the draft of an interview",
@@ -30,7 +30,7 @@ class BackgroundWork:
     user_id: str
 
     async def list_running(self) -> list[dict[str, Any]]:
-        """Return running work: titles, and ids and labels if it has a record."""
+        """Return running work: titles, and also ids and labels if there is a record."""
         services, user_id, now = self.services, self.user_id, self.services.clock()
         search, interviews, work, records = await asyncio.gather(
             services.job_searches.get(user_id),

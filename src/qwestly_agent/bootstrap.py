@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from qwestly_agent.resumes.reader import ResumeServices
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
-"""Short, so that the user gets an error within five seconds if the database is unreachable, rather than after the
+"""Kept short, so that the user gets an error within five seconds if the database is unreachable, rather than after the
 driver's retries."""
 
 
@@ -52,7 +52,7 @@ async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: 
 
 async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> ModelServices:
     """Build the services of a handler that calls models. Raises `InvalidSettings` before anything is opened."""
-    # Lazy: the slowest import, which commands and handlers without models do not need.
+    # Imported late: the slowest import, which commands and handlers without models do not need.
     from qwestly_agent.llm.models import make_judges, make_models, with_tracing
 
     aws = AWS()
@@ -170,7 +170,8 @@ def build_stores(database: AsyncDatabase[Document]) -> dict[str, Any]:
 
 
 async def open_connections(mongo: AsyncMongoClient[Document]) -> None:
-    """Open the connections that a turn needs at its start. Errors are ignored; the turn itself will raise them."""
+    """Open the connections that a turn needs at its start. Errors are ignored, because the turn itself will raise
+    them."""
     pings = (mongo.admin.command("ping") for _ in range(int(mongo.options.pool_options.max_pool_size)))
     await asyncio.gather(*pings, return_exceptions=True)
 
@@ -185,7 +186,7 @@ def make_http_client(settings: Settings) -> httpx2.AsyncClient:
         transport=CoalescingTransport(transport, settings.join_window_ms / 1000),
         # An API has no reason to redirect, and a redirect could send user data anywhere.
         follow_redirects=False,
-        # Compressed streams cannot be coalesced or measured before they are decompressed.
+        # Compressed streams cannot be coalesced, or measured before they are decompressed.
         headers={"Accept-Encoding": "identity"},
     )
 
@@ -232,5 +233,5 @@ def make_moderation(
 
 def look_up(references: Collection[str], aws: AWS | None = None) -> dict[str, str]:
     """Return the values of references (`ssm:/path`, `secret:name`). Raises `InvalidSettings` if one cannot be read, and
-    `Unavailable` if their store throttles or cannot be reached."""
+    `Unavailable` if the store throttles or cannot be reached."""
     return look_up_all(references, (aws or AWS()).client)

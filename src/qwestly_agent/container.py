@@ -1,4 +1,5 @@
-"""A container for the Lambda handlers other than the chat: one event loop and one set of services, shared by all calls.
+"""A container for the Lambda handlers other than the chat: one event loop and one set of services, shared by all
+invocations.
 
 Database and HTTP clients belong to the event loop that first uses them. The loop runs in its own thread, so that a
 handler may be called from any thread: Lambda makes one call at a time, the local stack many in parallel.
@@ -74,7 +75,7 @@ class Container(Generic[H]):
         services, self._services = self._services, None
         if services and not services.cancelled() and not services.exception():
             await services.result().close()
-        # Wait for the driver's monitors to end: without the loop their sockets would stay open.
+        # Wait for the driver's monitors to end: without the loop, their sockets would stay open.
         if left := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(left, timeout=CLOSING_SECONDS)
 
@@ -92,7 +93,7 @@ async def _resume_services() -> "ResumeServices":
 
 
 services = Container(_services)
-"""The container of handlers that call no model."""
+"""The container of handlers that do not call models."""
 model_services = Container(_model_services)
 resume_services = Container(_resume_services)
 
@@ -101,13 +102,13 @@ Handler: TypeAlias = Callable[[dict[str, Any], object], dict[str, Any]]
 
 
 def serve_writer(functions: str) -> Handler:
-    """Return the handler of a function that runs the writers' states of all workflows of this folder. They are imported
+    """Return the handler of a function that runs the writer states of all workflows in this folder. They are imported
     now, before the first event."""
     return serve(states_of(functions, "writer"))
 
 
 def serve(states: States) -> Handler:
-    """Return the handler of a function that runs these states, and calls no model."""
+    """Return the handler of a function that runs these states and does not call models."""
 
     def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
         return services.run(dispatch(states, event, context))
@@ -116,7 +117,8 @@ def serve(states: States) -> Handler:
 
 
 def serve_reader(functions: str, scheduled: States | None = None) -> Handler:
-    """Return the handler of the readers' states, likewise. `scheduled` ones run whatever the stage has spent."""
+    """Return the handler of a function that runs the reader states of all workflows in this folder. `scheduled` states
+    run whatever the stage has spent."""
     states, beside = states_of(functions, "reader"), scheduled or {}
     has_parser = any(each.has_parser for each in WORKFLOWS if each.functions == functions)
 
@@ -130,7 +132,8 @@ def serve_reader(functions: str, scheduled: States | None = None) -> Handler:
 
 
 def states_of(functions: str, side: Side) -> States:
-    """Import the states of one side of the workflows of this folder. The writer's ask for approvals, too."""
+    """Import the states of one side of the workflows in this folder. The writer's states include those that request
+    approvals."""
     workflows = [each for each in WORKFLOWS if each.functions == functions]
     states = {(each.name, name): state for each in workflows for name, state in each.load_states(side).items()}
     if side == "writer":

@@ -1,1 +1,1 @@
-"""Designs: each folder here is a design, which builds agents from models. `registry` finds them by name."""
+"""Designs: each folder here is a design, which builds agents from models. `design.py` finds them by name."""

@@ -24,9 +24,10 @@ from qwestly_agent.text.trouble import Trouble
 # --- calls ------------------------------------------------------------------------------------------------------------
 # The contract of a tool: its effect, its label and its limits; and the tool calls of a turn.
 #
-# Calls are counted, repeated ones refused, and their outcomes recorded. Every attempted call counts, also refused and
-# failed ones. The reason for a refusal is a sentence for the model. They are stored in one insert when the turn ends,
-# so that no call waits for the database: a killed process loses them, and effects have records of their own.
+# Every attempted call counts, including refused and failed ones; repeated calls are refused, and all outcomes are
+# recorded. The reason for a refusal is a sentence for the model. The calls are stored in one insert when the turn ends,
+# so that no call waits for the database. If the process is killed, they are lost, but effects have records of their
+# own.
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class Contract:
 
     effect: Effect
     label: str
-    """Shown to the user while it runs: "Looking up your profile…"."""
+    """Shown to the user while the tool runs: "Looking up your profile…"."""
     timeout: float
-    """Seconds."""
+    """Timeout in seconds."""
     result_characters: int
     """Maximum length of a result as JSON. A longer one is truncated, with a note for the model."""
     is_untrusted: bool
@@ -45,7 +46,7 @@ class Contract:
 
 
 def contracts_of(tools: Iterable[ToolDefinition]) -> dict[str, Contract]:
-    """Return the contracts by the tools' names. Raises `InvalidSettings` for a tool that was not declared by `tool`."""
+    """Return the contracts by tool name. Raises `InvalidSettings` for a tool that was not declared with `tool`."""
     contracts: dict[str, Contract] = {}
     for each in tools:
         contract = each.metadata.get("contract") if each.metadata else None
@@ -74,7 +75,7 @@ def valid_tool_name(text: str) -> str:
 
 
 def unique_call_id(text: str, taken: Collection[str] = (), number: int = 0) -> str:
-    """Return an id that can be stored and sent back to providers, and that is not taken. Some providers restart
+    """Return an id that can be stored and sent back to providers, and that is not in `taken`. Some providers restart
     numbering in each answer, or send no id. `number` is the call's number in its turn."""
     call_id = given = well_formed(text[:64])
     while not call_id or call_id in taken:
@@ -85,9 +86,9 @@ def unique_call_id(text: str, taken: Collection[str] = (), number: int = 0) -> s
 UNKNOWN_STEP = "Looking for a way to do that…"
 MOST_CALLS = 10
 MOST_FAILURES = 3
-"""Failures of a tool after which it is withdrawn for the rest of the turn."""
+"""Number of failures after which a tool is withdrawn for the rest of the turn."""
 MOST_REFUSALS = 2
-"""Refusals of the same call after which all tools are withdrawn for the rest of the turn."""
+"""Number of refusals of the same call after which all tools are withdrawn for the rest of the turn."""
 
 Outcome: TypeAlias = Literal["running", "succeeded", "failed", "refused", "waiting", "cancelled"]
 
@@ -97,24 +98,24 @@ class Call:
     """A tool call, recorded when the model makes it."""
 
     number: int
-    """Number of the call in its turn, from 1."""
+    """Number of the call in its turn, starting at 1."""
     id: str
     tool: str
     contract: Contract | None
-    """None for a tool that does not exist."""
+    """None if the tool does not exist."""
     arguments: Any
-    """As the model wrote them: an object, or text that cannot be parsed as one."""
+    """The arguments as the model wrote them: an object, or text that cannot be parsed as one."""
     started_at: float
     """Seconds since the epoch."""
     outcome: Outcome = "running"
     problem: str | None = None
-    """Why the call did not succeed, in a sentence for the model and the user."""
+    """Why the call did not succeed, as a sentence for the model and the user."""
     note: str = ""
     """What the model should do about the problem; not shown to the user."""
     result: Any = None
     ended_at: float | None = None
     saw: frozenset[str] = frozenset()
-    """Ids in its result."""
+    """Ids in the call's result."""
     is_users_own: bool = False
     """True if its result contains only text that the user typed."""
 
@@ -130,7 +131,7 @@ class Call:
 
     @property
     def label(self) -> str:
-        """Shown to the user. Never a name that the model made up."""
+        """Shown to the user; never a name that the model made up."""
         return self.contract.label if self.contract else UNKNOWN_STEP
 
     @property
@@ -140,20 +141,20 @@ class Call:
 
 @dataclass
 class ModelWaits:
-    """Time that a run has spent waiting for models."""
+    """The time that a run has spent waiting for models."""
 
     seconds: float = 0.0
     _since: float | None = None
 
     def begin(self, now: float) -> None:
-        self.end(now)  # of a request that failed
+        self.end(now)  # end the wait of a failed request
         self._since = now
 
     def end(self, now: float) -> None:
         self.seconds, self._since = self.until(now), None
 
     def until(self, now: float) -> float:
-        """Seconds so far, including the request in progress."""
+        """Return the seconds so far, including the request in progress."""
         return self.seconds + (0.0 if self._since is None else now - self._since)
 
 
@@ -162,22 +163,22 @@ class Calls:
     """The tool calls of one turn."""
 
     made: dict[str, Call] = field(default_factory=dict)
-    """By call id, in the order of the calls."""
+    """Calls by id, in the order in which they were made."""
     waits: ModelWaits = field(default_factory=ModelWaits)
     was_warned_of_end: bool = False
-    """True once the model called a tool although none was left. It gets one more request to answer."""
+    """True once the model called a tool although none was left. It then gets one more request to answer."""
     trouble: Trouble | None = None
-    """The kind of trouble that is answered in fixed words, without tools."""
+    """The kind of trouble that is answered with a fixed text, without tools."""
     fixed_words: str = ""
     """The whole answer, if it is written without a model."""
     _answered: set[str] = field(default_factory=set)
-    """Calls that were answered, or are being answered, since data last changed."""
+    """Signatures of calls that were answered, or are being answered, since data last changed."""
     _failures: Counter[str] = field(default_factory=Counter)
     _refusals: Counter[str] = field(default_factory=Counter)
 
     @property
     def is_exhausted(self) -> bool:
-        """True if no tool is offered anymore: too many calls were made, or one was repeated after two refusals."""
+        """True if no more tools are offered: too many calls were made, or one was refused twice."""
         return len(self.made) >= MOST_CALLS or max(self._refusals.values(), default=0) >= MOST_REFUSALS
 
     def begin(self, call_id: str, tool: str, contract: Contract | None, arguments: Any, now: float) -> Call:
@@ -186,8 +187,8 @@ class Calls:
         return call
 
     def admit(self, call: Call, arguments: dict[str, Any]) -> str | None:
-        """Record the call as answered and return None, or return why it is refused. The arguments have been
-        validated."""
+        """Record the call as answered and return None, or return why it is refused. The arguments must be validated
+        already."""
         if call.number > MOST_CALLS:
             return f"All {MOST_CALLS} tool calls of this request are used up. Answer now with what you have."
         signature = _signature(call.tool, arguments)
@@ -201,7 +202,7 @@ class Calls:
 
     def record_success(self, call: Call, arguments: dict[str, Any], result: Any, now: float) -> None:
         if call.contract and call.contract.effect != "read":
-            # Forget earlier reads, whose results may differ now, but not the change itself.
+            # Forget earlier reads, whose results may differ now, but not this change.
             self._answered = {_signature(call.tool, arguments)}
         self._end(call, "succeeded", now, result=result)
 
@@ -236,7 +237,7 @@ class Calls:
         self._end(call, "cancelled", now)
 
     def was_just_withdrawn(self, tool: str) -> bool:
-        """True if the latest failure was the one that withdrew the tool."""
+        """True if the latest failure caused the tool to be withdrawn."""
         return self._failures[tool] == MOST_FAILURES
 
     @property
@@ -246,7 +247,7 @@ class Calls:
 
     @property
     def may_have_changed_data(self) -> bool:
-        """True once a tool was called that is not only for reading."""
+        """True once a tool was called that does more than read."""
         return any(call.contract is not None and call.contract.effect != "read" for call in self.made.values())
 
     @property
@@ -294,9 +295,9 @@ def error_of_tool(error: Exception) -> Exception:
 def arguments_problem(error: ValidationError | ModelRetry) -> str:
     if isinstance(error, ModelRetry):
         return error.message
-    # Without the input, which the model knows and which may be a megabyte long.
+    # Leave out the input, which the model knows and which may be a megabyte long.
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = well_formed(".".join(str(part) for part in first["loc"])[:80])  # the model's own text
+    where = well_formed(".".join(str(part) for part in first["loc"])[:80])  # text from the model
     return f"The arguments are not valid: {where + ': ' if where else ''}{first['msg']}."
 
 
@@ -305,7 +306,7 @@ def tool_problem(error: Exception, failure: AgentError, contract: Contract, too_
         case _ if too_slow:
             kept = " What was written is kept, and asked for again it goes on." if contract.effect == "draft" else ""
             return f"It took longer than {contract.timeout:g} seconds and was given up. Go on without it.{kept}"
-        case ToolFailed() | ModelRetry():  # a tool's own words for the model
+        case ToolFailed() | ModelRetry():  # the tool's own message for the model
             return error.message
         case AgentError():
             return failure.message
@@ -321,15 +322,15 @@ F = TypeVar("F")
 
 
 class Feature(Protocol):
-    """Return the turn's own instance of a service or a store, made when a tool first asks for it. Raises `KeyError` for
-    a kind that tools may not reach."""
+    """Returns the turn's own instance of a service or a store, created when a tool first asks for it. Raises `KeyError`
+    for a type that tools may not reach."""
 
     def __call__(self, kind: type[F], /) -> F: ...
 
 
 @dataclass(frozen=True)
 class TurnFacts:
-    """What is known of the turn in which a tool is called."""
+    """Facts about the turn in which a tool is called."""
 
     career: dict[str, Any]
     """The profile with employment and preferences, as it was when the turn began."""

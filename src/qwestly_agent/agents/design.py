@@ -1,4 +1,4 @@
-"""Designs: each offers agents by role. A turn knows its agent only as a `TurnAgent`."""
+"""Designs: each provides agents by role. A turn knows its agent only as a `TurnAgent`."""
 
 import importlib
 import importlib.util
@@ -27,12 +27,12 @@ from qwestly_agent.rollout.variants import Variant
 from qwestly_agent.services import ModelServices
 
 # --- design -----------------------------------------------------------------------------------------------------------
-# They are found by themselves: each folder here that exports `DESIGN`, and those in the folders of
+# Designs are discovered automatically: each folder here that exports `DESIGN`, and those in the folders of
 # `AGENT_DESIGN_PATHS`.
 
 
 NativeEvent: TypeAlias = AgentStreamEvent | AgentRunResultEvent[Any]
-"""The same type as in `pydantic_ai.ui`, whose import would also load its adapters."""
+"""The same type as in `pydantic_ai.ui`, importing which would also load its adapters."""
 
 Role: TypeAlias = Literal["chat", "onboarding", "interview", "learning"]
 """The purpose of a conversation."""
@@ -64,9 +64,9 @@ class AgentTurn:
     """The input of an agent for one turn."""
 
     prompt: str
-    """The user's message, after a note on the outcomes of approvals."""
+    """The user's message, preceded by a note on the outcomes of approvals."""
     history: Sequence[ModelMessage]
-    """The conversation's window, including answers of other designs."""
+    """The conversation's window, including answers by other designs."""
     context: str
     """The user's profile and memories: the second part of the instructions, constant within the conversation."""
     deps: AgentDeps
@@ -78,21 +78,21 @@ class AgentTurn:
 
 
 class AgentRun(Protocol):
-    """A run of an agent. Iterate over it for its events."""
+    """A run of an agent. Iterate over it to receive its events."""
 
     def __aiter__(self) -> AsyncIterator[NativeEvent]: ...
 
     def new_messages(self) -> list[ModelMessage]:
-        """Return the prompt and the answer so far, also of a run that was interrupted."""
+        """Return the prompt and the answer so far, even if the run was interrupted."""
         ...
 
 
 class TurnAgent(Protocol):
-    """Runs the turns of a role. `make_agent` and `OwnLoop` put the guardrails around its models and tools."""
+    """Runs the turns of a role. `make_agent` and `OwnLoop` add the guardrails to its models and tools."""
 
     @property
     def prompt_version(self) -> str:
-        """Changes with the instructions, so that an answer can be traced to its prompt."""
+        """Changes with the instructions, so that each answer can be traced to its prompt."""
         ...
 
     def run(self, turn: AgentTurn) -> AbstractAsyncContextManager[AgentRun]: ...
@@ -128,11 +128,11 @@ class NoSettings(BaseModel):
 class Design:
     name: str
     roles: Mapping[Role, Callable[[Models, Any], TurnAgent]]
-    """Each function builds an agent from the models and the design's settings. Missing roles come from the default
-    design."""
+    """Functions that build an agent from the models and the design's settings, by role. Missing roles come from the
+    default design."""
     settings: type[BaseModel] = NoSettings
     resume_parser: Callable[[Models, Any], ResumeParser] | None = None
-    """Builds the résumé parser; None to use the default design's."""
+    """Builds the résumé parser; None to use the one of the default design."""
 
 
 @dataclass(kw_only=True)
@@ -155,7 +155,7 @@ class DesignEvent(CustomEvent):
 
 
 DEFAULT = "default"
-"""The design that provides roles that another design lacks."""
+"""The design that provides the roles that another design lacks."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
@@ -190,7 +190,7 @@ class Designs:
 
 def find_designs(name: str, paths: str) -> dict[str, Design]:
     """Return the designs by name. `paths` are folders, separated by commas. Raises `InvalidSettings`, which names a
-    broken design, or lists the known ones if `name` is unknown."""
+    broken design, or lists the known designs if `name` is unknown."""
     found: dict[str, Design] = {}
     for where, module in (*_of_ours(), *_below(paths)):
         if (design := getattr(module, "DESIGN", None)) is None:
@@ -232,7 +232,7 @@ def build_designs(
 def build_resume_parser(
     of_new: str, designs: Mapping[str, Design], settings: Mapping[str, BaseModel], models: Models
 ) -> ResumeParser:
-    """Build the parser of the design for new conversations, or the default one. Raises `InvalidSettings` if that
+    """Build the parser of the design for new conversations, or the default parser. Raises `InvalidSettings` if that
     fails."""
     name = of_new if designs[of_new].resume_parser else DEFAULT
     build = designs[name].resume_parser
@@ -319,7 +319,7 @@ def _broken(where: str, error: Exception) -> InvalidSettings:
 
 
 def make_designs(services: ModelServices, designs: Mapping[str, Design], own: Mapping[str, BaseModel]) -> Designs:
-    """Build all agents; `own` are the designs' settings. Raises `InvalidSettings`, which names a broken design or
+    """Build all agents; `own` contains the designs' settings. Raises `InvalidSettings`, which names a broken design or
     variant."""
     built = build_designs(services.settings.agent_design, designs, own, services.models)
     agents = {each.name: dict(_built_variant(services, each, designs, own)) for each in variants.VARIANTS}

@@ -1,7 +1,7 @@
-"""Guardrails of every run, independent of its design and model: these capabilities, and `budget.BoundedCost`.
+"""Guardrails of every run, independent of its design and model: these capabilities, and `model_calls.BoundedCost`.
 
 - `BoundedTools`: limits the number of calls, their time and the length of results, refuses repeated calls, withdraws a
-  tool that keeps failing, and turns errors into sentences. `agents.calls` records the calls, also for the audit.
+  tool that keeps failing, and turns errors into sentences. `agents.base` records the calls, also for the audit.
   A tool that would change something only proposes the change: the proposal is submitted, and the gate decides.
 - `FencedData`: encloses each tool result in the prompt in tags that its text cannot close.
 """
@@ -68,7 +68,8 @@ NOBODY_READ = (
 NONE_LEFT = "No tool is left for this request. Answer now in words, from what you have found."
 MOST_CALLS_AT_ONCE = 50
 LONGEST_ARGUMENTS = 10_000
-"""In characters of JSON. Arguments are sent again with every later request, so long ones cost each time."""
+"""Maximum number of characters as JSON. Arguments are sent again with every later request, so long ones cost each
+time."""
 
 
 @dataclass(kw_only=True)
@@ -95,7 +96,7 @@ class ApprovalDecided(CapabilityEvent, namespace="qwestly"):
     call_id: str | None
     """The tool call whose part shows the approval in the client."""
     said_yes: bool
-    """True if the client shows an approval there, even one that came too late."""
+    """True if the client shows a yes there, even one that came too late."""
 
 
 class BoundedTools(AbstractCapability[AgentDeps]):
@@ -202,7 +203,7 @@ def _well_formed(part: ModelResponsePart) -> ModelResponsePart:
 
 
 def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract], *, none_left: bool) -> ToolCallPart:
-    """Record the call. Return it with a valid name, id and arguments, since a model may write anything."""
+    """Record the call. Return it with a valid name, id and arguments, because a model may write anything."""
     name = valid_tool_name(part.tool_name)
     call_id = unique_call_id(part.tool_call_id, deps.turn.calls.made, len(deps.turn.calls.made) + 1)
     arguments = well_formed(part.args) if isinstance(part.args, str) else to_json(part.args or {}).decode()

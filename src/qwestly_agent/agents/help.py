@@ -1,4 +1,5 @@
-"""Answer people in acute trouble, and abuse, in fixed words: no tool is called, and no further model."""
+"""Answer people in acute trouble, and abuse, with fixed texts: no tool is called, and no further model request is
+made."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +17,7 @@ from qwestly_agent.text.trouble import Kind, Trouble
 from qwestly_agent.text.user_text import trouble_in
 
 # --- help words -------------------------------------------------------------------------------------------------------
-# The fixed words for people in acute trouble and for abuse, by kind and language.
+# The fixed texts for people in acute trouble and for abuse, by kind and language.
 #
 # Only numbers that were checked in November 2026 against a page of their organization or government are listed: 988
 # (US, Canada), Samaritans, Lifeline · TelefonSeelsorge of Germany and Austria, Hilfetelefon · 3114, 3919 · 024, 016 ·
@@ -162,19 +163,19 @@ _WORDS: Mapping[Kind, Mapping[str, str]] = {"self_harm": _SELF_HARM, "violence":
 
 
 def words_for(trouble: Trouble) -> str:
-    """Return the words in the person's language, or in English if there is no translation."""
+    """Return the text in the person's language, or in English if there is no translation."""
     words = _WORDS[trouble.kind]
     return words.get(trouble.language, words[DEFAULT_LANGUAGE])
 
 
 # --- help -------------------------------------------------------------------------------------------------------------
-# Answer people in acute trouble, and abuse, in fixed words: no tool is called, and no further model request is made.
+# Answer people in acute trouble, and abuse, with fixed texts: no tool is called, and no further model request is made.
 #
-# Code detects trouble in typed text. A model can report what the code misses with `report_trouble`.
+# Code detects trouble in typed text. With `report_trouble`, a model can report what the code misses.
 
 
 FIXED_WORDS = "fixed-words"
-"""Stored instead of a model's name for an answer in fixed words."""
+"""Stored instead of a model's name for an answer with a fixed text."""
 
 _KINDS: Mapping[str, Kind] = {"self_harm": "self_harm", "violence": "violence", "abuse": "abuse"}
 
@@ -213,7 +214,7 @@ class HelpInTrouble(AbstractCapability[AgentDeps]):
         args: str | dict[str, Any],
         handler: WrapToolValidateHandler,
     ) -> dict[str, Any]:
-        """Refuse the other calls that a model makes together with its report."""
+        """Refuse the other calls that a model makes together with its report of trouble."""
         deps = ctx.deps
         if deps.turn.calls.trouble and tool_def.name != REPORT_TROUBLE.name:
             made, problem = deps.turn.calls.made[call.tool_call_id], "Nothing is looked up or proposed now."
@@ -222,7 +223,7 @@ class HelpInTrouble(AbstractCapability[AgentDeps]):
 
 
 def _reported(call: ToolCallPart) -> Trouble:
-    """Read the model's report. Assume the worst kind if its arguments are not valid."""
+    """Read the model's report of trouble. Assume the worst kind if its arguments are invalid."""
     try:
         arguments = call.args_as_dict()
     except ValueError:

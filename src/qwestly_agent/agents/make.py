@@ -1,4 +1,4 @@
-"""Make an agent with the guardrails. Every design that uses pydantic-ai makes its agents here."""
+"""Create an agent with the guardrails. Every design that uses pydantic-ai creates its agents here."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ def guardrails() -> list[AbstractCapability[Any]]:
 
 
 def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequence[Tool[AgentDeps]]) -> ChatAgent:
-    """Make an agent. Raises `InvalidSettings` for a tool without a contract."""
+    """Create an agent. Raises `InvalidSettings` for a tool without a contract."""
     return Agent(
         model.model,
         name=name,
@@ -26,7 +26,7 @@ def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequenc
         output_type=[str, DeferredToolRequests],
         instructions=instructions,
         tools=tools,
-        # The library's limit also counts calls of unknown tools; `BoundedTools` counts ours.
+        # The library's limit also counts calls of unknown tools; `BoundedTools` counts calls of our tools.
         retries={"tools": MOST_CALLS},
         capabilities=[*guardrails(), *capabilities_of(model)],
     )

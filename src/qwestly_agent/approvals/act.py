@@ -1,7 +1,8 @@
-"""Decide, carry out and undo approvals, and set levels, for functions that have no right to: this verifies who asks.
+"""Decide, execute and undo approvals, and set levels, on behalf of functions that may not; the caller's token is
+verified here.
 
-Nothing that the caller says about a person or their words counts. The user is that of their own token, and words are
-those of the stored message. Idempotent: a call may be repeated whatever became of the first one.
+Nothing that the caller claims about the user or their words is trusted: the user is taken from their own token, and the
+words from the stored message. Idempotent: a call may be repeated whatever its first outcome.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ USE_THE_CARD = "Please decide with the buttons on the card above: it waits for t
 MOST_MESSAGES, MOST_APPROVALS = 10, 50
 VERBS: Mapping[Answer, Verb] = {"yes": "approve", "no": "reject"}
 ERASED_HERE = (APPROVALS, AUTONOMY)
-"""Collections from which the chat's database user may delete nothing."""
+"""Collections from which the chat's database user may not delete."""
 
 
 class StoredAnswer(BaseModel):
@@ -97,8 +98,8 @@ async def answer_act(services: Services, event: Mapping[str, Any]) -> dict[str, 
 
 
 async def act(services: Services, asked: ActRequest) -> ActAnswer:
-    """Carry it out. Raises `Unauthorized`, `NotFound`, `Braked`, `Invalid`, `ChangedMeanwhile` and `Unavailable`."""
-    # A turn may ask at its end, when the token with which it began has expired.
+    """Execute the act. Raises `Unauthorized`, `NotFound`, `Braked`, `Invalid`, `ChangedMeanwhile` and `Unavailable`."""
+    # A turn may call this at its end, when the token with which it began has expired.
     user_id = await user_of_token(services.secrets, asked.token, services.clock, late_seconds=LONGEST_TURN_SECONDS)
     if asked.act == "erase":
         return ActAnswer(user_id=user_id, erased=await erase_approvals(services, user_id))
@@ -134,8 +135,8 @@ async def _on_approval(services: Services, user_id: str, asked: ActRequest) -> A
 
 
 async def _run(services: Services, approval: Approval) -> Approval:
-    """Run what the stored message of its turn plainly orders, and the user's level allows without approval. The model
-    learns its outcome from the tool's result. Raises `ChangedMeanwhile` for anything else."""
+    """Execute the approval if the stored message of its turn plainly orders it and the user's level allows it without
+    approval. The model learns the outcome from the tool's result. Raises `ChangedMeanwhile` in any other case."""
     user_id, conversation_id, action = approval.user_id, approval.conversation_id, services.actions.get(approval.tool)
     if approval.status == "pending":
         said = await _said_in(services, approval, approval.run_id)
@@ -160,7 +161,7 @@ async def _run(services: Services, approval: Approval) -> Approval:
 
 
 async def _said_in(services: Services, approval: Approval, run_id: str) -> str:
-    """Return the stored message of this turn, which runs now; empty if there is none."""
+    """Return the stored message of this turn if the turn is still running; otherwise an empty string."""
     if approval.conversation_id is None:
         return ""
     conversation = await services.conversations.get(approval.user_id, approval.conversation_id)
@@ -169,20 +170,20 @@ async def _said_in(services: Services, approval: Approval, run_id: str) -> str:
 
 async def erase_approvals(services: Services, user_id: str) -> dict[str, int]:
     """End the executions that wait for the user, and delete the user's approvals and levels. An execution that cannot
-    be notified ends at its own timeout. Returns the number of deleted records, by collection."""
+    be notified ends at its own timeout. Returns the number of deleted records by collection."""
     try:
         for approval in await services.approvals.list_all(user_id, 0):
             if approval.waits_for_execution:
                 with suppress(AgentError, PyMongoError):
                     await end_execution(services, approval)
-    except Exception as error:  # an unreadable record is erased too
+    except Exception as error:  # unreadable records are erased too
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
     return {each: await services.user_data.erase(user_id, each) for each in ERASED_HERE}
 
 
 async def _verb_of(services: Services, approval: Approval, typed: StoredAnswer) -> Verb:
-    """Return the decision of the stored message. Raises `ChangedMeanwhile` unless it is a plain yes or no to this
-    approval, asked about by the conversation's last answer."""
+    """Return the decision in the stored message. Raises `ChangedMeanwhile` unless the message is a plain yes or no to
+    this approval, and the conversation's last answer asked about it."""
     user_id, conversation_id = approval.user_id, approval.conversation_id
     if conversation_id is None:
         raise ChangedMeanwhile(USE_THE_CARD)
@@ -199,11 +200,11 @@ async def _verb_of(services: Services, approval: Approval, typed: StoredAnswer) 
     return VERBS[said]
 
 
-# --- by those who may not ---------------------------------------------------------------------------------------------
+# --- on behalf of other functions -------------------------------------------------------------------------------------
 
 
 async def ask(services: Services, asked: ActRequest) -> ActAnswer:
-    """Have it done by the function that may. Without such a function (tests, and tools on the laptop) it is done here.
+    """Invoke the function that may perform the act. If none is configured (tests and local tools), perform it here.
 
     Raises what `act` raises, and `Unavailable` if the outcome is not known: the same call may then be repeated.
     """
@@ -218,13 +219,14 @@ async def ask(services: Services, asked: ActRequest) -> ActAnswer:
 
 
 async def ask_act(services: Services, asked: ActRequest) -> Approval:
-    """Like `ask`, of an approval. Returns the record as it is now."""
+    """Like `ask`, for an approval. Returns the record after the act."""
     answer = await ask(services, asked)
     return await services.approvals.get(answer.user_id, answer.approval_id)
 
 
 async def refresh_outcomes(services: Services, found: Sequence[Approval], token: str) -> list[Approval]:
-    """Return these records after querying each outcome that is due. A failure changes nothing: the sweep retries."""
+    """Query each outcome that is due, and return the records. A record whose query fails is returned unchanged, and the
+    sweep retries."""
     return list(await asyncio.gather(*(_refresh(services, each, token) for each in found)))
 
 

@@ -58,7 +58,7 @@ def without_contacts(
     action: AnyAction, args: Any, details: ContactDetails, *, drafted: bool
 ) -> tuple[Any, tuple[ShownLeftOut, ...]]:
     """Remove contact details from the arguments, and return the parts left out. Raises `Invalid` if nothing would be
-    left, or if a `drafted` text contains any, as it must be drafted again."""
+    left, or if a `drafted` text contains any, because it must then be drafted again."""
     given = to_json_types(args)
     if not details.places_in(public_texts(action, given)):
         return args, ()
@@ -77,8 +77,8 @@ async def has_public_contacts(services: Services, approval: Approval, action: An
 
 
 def _left(value: Any, details: ContactDetails) -> Any:
-    """Return the value without contact details, or None if nothing is left. An item with several fields is kept whole
-    or not at all."""
+    """Return the value without contact details, or None if nothing is left. An object is dropped if any of its fields
+    would become empty."""
     match value:
         case str():
             return " ".join(_clean(_SENTENCE_ENDS.split(value), details)) or None if details.stand_in(value) else value
@@ -100,7 +100,7 @@ def _clean(texts: Sequence[str], details: ContactDetails) -> list[str]:
 
 
 # --- ask --------------------------------------------------------------------------------------------------------------
-# Every origin (tool call, workflow, undo) creates its record here. Exactly the stored record is executed.
+# Every origin (tool call, workflow, undo) creates its record here. What is executed is exactly the stored record.
 
 
 @dataclass(frozen=True)
@@ -115,16 +115,16 @@ class Proposal:
     preview: Preview | None = None
     """Replaces the action's own preview, if the proposer knows more than its arguments."""
     shown: Mapping[str, str] | None = None
-    """The subject's values when `preview` was made; required with it."""
+    """The subject's values when `preview` was made; required with `preview`."""
     drafted: Preview | None = None
     """Its sections and left-out claims are added to the action's own preview."""
     revisable: bool = True
-    """False if no further version can be made."""
+    """False if no further version can be drafted."""
     unchecked: bool = False
-    """True if the judge was unavailable for its content; it then needs approval at every level."""
+    """True if the judge was unavailable to check the content; the proposal then needs approval at every level."""
     confidence: Confidence | None = None
     check: Callable[[], Awaitable[None]] | None = None
-    """Called after the values were read; raises if the action no longer applies to them."""
+    """Called after the current values are read; raises if the action no longer applies to them."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
@@ -142,12 +142,12 @@ class ProposalContext:
     conversation_id: str | None = None
     draft_id: str | None = None
     work: str = ""
-    """The store of the work that waits for the decision, as in `Approval`."""
+    """Name of the store whose work waits for the decision, as in `Approval`."""
     role: str = ""
     """The design that made the proposal."""
     variant: str | None = None
     task_token: str | None = field(default=None, repr=False)
-    """Encrypted."""
+    """The encrypted task token."""
     revises: str | None = None
     """Id of the record that this one replaces."""
     undoes: str | None = None
@@ -164,7 +164,7 @@ async def create_approval(
     `Unavailable`.
     """
     action, now = proposal.action, services.clock()
-    # A repeated proposal was checked before; an undo restores the user's own values.
+    # A proposal with `shown` was checked earlier; an undo restores the user's own values.
     is_new = bool(action.published) and proposal.shown is None and not context.undoes
     details = (
         await find_contact_details(services.knowledge, services.resumes, context.user_id)
@@ -257,7 +257,8 @@ def _awaiting(action: AnyAction, answer: Answer, context: ProposalContext, now: 
 
 
 def mail_time(action: AnyAction, answer: Answer, now: float) -> float | None:
-    """Return when the user is mailed about it: if it was asked in the chat, only if it is not decided there."""
+    """Return when to mail the user about the approval. One requested in the chat is mailed later, in case it is decided
+    there."""
     if action.signed_in_only:
         return None
     return now + MAIL_AFTER_SECONDS if answer == "ask" else now

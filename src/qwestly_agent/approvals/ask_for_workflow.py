@@ -1,5 +1,5 @@
-"""Request a user's approval on behalf of a waiting execution: store the record with the execution's encrypted token.
-The sweep mails it. A repeated invocation makes no second record."""
+"""Request a user's approval on behalf of a waiting execution: store the record with the execution's encrypted task
+token. The sweep sends the mail. A repeated invocation does not create a second record."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -27,12 +27,12 @@ class ApprovalRequest:
     """A workflow's request for its user's approval."""
 
     id: str
-    """Id of the approval, equal in each invocation."""
+    """Id of the approval, the same in each invocation."""
     proposal: Proposal
     conversation_id: str | None = None
     draft_id: str | None = None
     is_queued: bool = False
-    """True if it waits in the queue at every level, because the user may be absent."""
+    """True if the approval waits in the queue at every level, because the user may be absent."""
 
 
 MakeRequest: TypeAlias = Callable[[Services, dict[str, Any]], Awaitable[ApprovalRequest]]
@@ -40,9 +40,9 @@ MakeRequest: TypeAlias = Callable[[Services, dict[str, Any]], Awaitable[Approval
 
 
 async def request_approval(services: Services, given: dict[str, Any], make_request: MakeRequest) -> Approval:
-    """Request approval for the execution that gave `user_id`, `run_id`, `task_token` and possibly `revises`, the record
-    of the previous round. If the record was decided meanwhile, the execution is notified at once. Raises `Braked`,
-    `NotAllowed` if the user's level allows only suggestions, and what `make_request` raises."""
+    """Request approval for the execution that passed `user_id`, `run_id`, `task_token` and, in later rounds, `revises`
+    (the previous round's record). If the record has already been decided, notify the execution at once. Raises
+    `Braked`, `NotAllowed` if the user's level allows only suggestions, and what `make_request` raises."""
     user_id, task_token = given["user_id"], given["task_token"]
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
     question = await make_request(services, given)
@@ -74,7 +74,7 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
 
 
 async def _kept_newest(approvals: Approvals, approval: Approval, context: ProposalContext) -> Approval:
-    """Store the token of this invocation: an execution that repeats its state waits only for the new token."""
+    """Store the task token of this invocation: an execution that repeats its state waits only for the new token."""
 
     def renewed(record: Approval) -> Approval | None:
         if record.status != "pending" or record.task_token == context.task_token:

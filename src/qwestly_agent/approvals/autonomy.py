@@ -1,4 +1,4 @@
-"""Autonomy: the gate that checks levels, and levels that are earned."""
+"""Autonomy: the gate that checks levels, and higher levels that the agent can earn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,11 +32,11 @@ from qwestly_agent.domain.approval import (
 from qwestly_agent.services import AnyAction, Services
 
 # --- gate -------------------------------------------------------------------------------------------------------------
-# The table that decides whether a tool's proposal is executed, needs approval or is refused; it is applied at the call
-# and again before the effect. Calls without a proposal (which read, or store a typed memory) are not affected.
+# The table that decides whether a tool's proposal is executed, needs approval or is refused. It is applied at the call
+# and again before the effect. Calls without a proposal (those that read, or store a typed memory) are not affected.
 #
-# Two rules are elsewhere: at L3, a change that the user's newest message asks for, and that can be undone, runs at once
-# (`propose.py`); and a user can allow a higher level for what one tool does (below).
+# Two rules are elsewhere: at L3, a change that the user's newest message asks for and that can be undone runs at once
+# (`propose.py`); and a user can allow a higher level for a single tool (below).
 
 
 TABLE: Mapping[Effect, Mapping[Level, Answer]] = {
@@ -53,7 +53,7 @@ OFFERED: Mapping[Level, frozenset[Effect]] = {
     level: frozenset(effect for effect, answers in TABLE.items() if answers[level] != "refuse")
     for level in get_args(Level)
 }
-"""The effects of the tools that a model is offered at a level."""
+"""The effects whose tools are offered to a model, by level."""
 
 REASONS: Mapping[Answer, str] = {
     "run": "Allowed at this level.",
@@ -67,7 +67,7 @@ REASONS: Mapping[Answer, str] = {
 class GateDecision:
     answer: Answer
     reason: str
-    """For the model and for the user."""
+    """Shown to the model and to the user."""
 
 
 UNASKED: frozenset[Effect] = frozenset({"write"})
@@ -84,7 +84,7 @@ def gate(effect: Effect, level: Level, *, is_requested: bool = False) -> GateDec
 
 
 # --- earned -----------------------------------------------------------------------------------------------------------
-# Earned autonomy: offer, grant and revoke a higher level for what one tool does.
+# Earned autonomy: offer, grant and revoke a higher level for a single tool.
 #
 # An offer is an approval like any other, but no tool can propose it, and no link can decide it.
 
@@ -95,7 +95,7 @@ KINDS: Mapping[str, str] = {
     "update_profile_field": "A field of your profile",
     "update_profile": "Several fields of your profile at once",
 }
-"""What can be earned, by tool."""
+"""Actions for which a higher level can be earned, by tool."""
 MEANING: Mapping[str, str] = {
     "L0": "Your agent only suggests it.",
     "L1": "Your agent asks you, and waits.",
@@ -159,7 +159,7 @@ def can_be_earned(action: AnyAction | None) -> bool:
 
 
 async def level_of(services: Services, user_id: str, standing: Standing, tool: str) -> Level:
-    """Return the effective level for what this tool does: a grant that no longer stands counts for nothing."""
+    """Return the effective level for this tool; a grant that is no longer valid is ignored."""
     return standing.with_grant(await _standing_grant(services, user_id, standing, tool))
 
 
@@ -172,7 +172,7 @@ async def _standing_grant(services: Services, user_id: str, standing: Standing, 
 
 
 async def note_decision(services: Services, approval: Approval) -> None:
-    """Revoke a grant that no longer stands; offer a higher level after enough days with a yes."""
+    """Revoke a grant that is no longer valid, or offer a higher level after enough days with a yes."""
     action, user_id, tool = services.actions.get(approval.tool), approval.user_id, approval.tool
     if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
         return
@@ -185,20 +185,21 @@ async def note_decision(services: Services, approval: Approval) -> None:
 
 
 async def take_back(services: Services, user_id: str, tool: str) -> None:
-    """End what was earned for this tool. Raises `NotFound` if nothing was."""
+    """Revoke the level earned for this tool. Raises `NotFound` if there is none."""
     if await _standing_grant(services, user_id, await services.autonomy.get(user_id), tool) is None:
         raise NotFound("Nothing is earned for this.")
     await services.autonomy.revoke(user_id, tool, to_datetime(services.clock()))
 
 
 async def _days(services: Services, user_id: str, standing: Standing, tool: str) -> tuple[int, Approval | None]:
-    """Return the days with a yes that count toward the next offer, and the last offer, however it was decided."""
+    """Return the number of days with a yes that count toward the next offer, and the last offer, however it was
+    decided."""
     last = await services.approvals.find_latest(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool))
     grant = standing.find_grant(tool)
     ended_at = grant.ended_at if grant and grant.ended_at else 0.0
     after = max(services.clock() - WITHIN_SECONDS, last.created_at if last else 0.0, ended_at)
     decided = await services.approvals.list_decided(user_id, tool, after, MOST_RECORDS)
-    later = [each for each in decided if each.decided_at != after]  # not the yes that led to the last offer
+    later = [each for each in decided if each.decided_at != after]  # exclude the yes that led to the last offer
     zone = (await services.user_settings.get(user_id)).zone
     return days_of_yes(later, services.actions[tool].schema_digest, zone), last
 
@@ -217,7 +218,7 @@ async def _offer(services: Services, approval: Approval, action: AnyAction, stan
 
 
 # --- earned view ------------------------------------------------------------------------------------------------------
-# Earned autonomy as shown to its user: what each tool does, with its history.
+# Earned autonomy as shown to its user: each tool's level and history.
 
 
 class EarnedKindView(BaseModel):

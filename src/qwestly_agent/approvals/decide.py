@@ -49,7 +49,7 @@ class Decision(BaseModel):
 async def decide(
     services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> tuple[Approval, bool]:
-    """Decide the record; return it, and True if this decision counted: only the first one does.
+    """Decide the record; return it, and True if this decision took effect: only the first one does.
 
     `where` is the decision's origin, for the audit. Raises `NotFound`, `Braked`, `Invalid`, and `ChangedMeanwhile` if
     the user saw another version.
@@ -93,8 +93,8 @@ def _decided(
 
 
 def _redraft_id(action: AnyAction, record: Approval, wish: str | None) -> str | None:
-    """Return the id of the draft for this change request; None if no workflow drafts it, or if one is waiting for the
-    decision. It is derived from the record, so that following up twice starts one execution."""
+    """Return the id of the draft for this change request; None if no workflow drafts it, or if an execution is waiting
+    for the decision. The id is derived from the record, so that following up twice starts only one execution."""
     if not wish or record.task_token or not action.redraft or not action.redraft.section(record):
         return None
     return f"redraft_{sha256_hex(record.id, '2')[:32]}"
@@ -112,12 +112,12 @@ def _edited(action: AnyAction, before: Approval, decision: Decision) -> Edit:
         raise Invalid("Only what was proposed can be changed. Nothing was decided.")
     text = canonical_json(args.model_dump(mode="json", exclude_none=True))
     return Edit(
-        edited=given.get("value") not in before.alternatives,  # else the user took an alternative
+        edited=given.get("value") not in before.alternatives,  # otherwise the user took an alternative
         args=text,
         args_digest=sha256_hex(action.tool, text),
         schema_digest=action.schema_digest,
         preview=preview,
-        # Values that the user removed from several changes may have changed meanwhile.
+        # Compare only the values that the edit keeps: those that the user removed may have changed meanwhile.
         shown={name: value for name, value in before.shown.items() if name in left},
     )
 
@@ -127,7 +127,8 @@ async def decide_and_follow_up(
 ) -> Approval:
     """Decide the record, follow up, and return it. Raises what `decide` raises.
 
-    Only the decision that counted is followed up. If the follow-up fails, the decision stands and the sweep retries.
+    Only the decision that took effect is followed up. If the follow-up fails, the decision remains and the sweep
+    retries.
     """
     approval, counted = await decide(services, user_id, approval_id, decision, by=by, where=where)
     if not counted:
@@ -141,7 +142,7 @@ async def _follow_up(services: Services, approval: Approval) -> Approval:
         await note_decision(services, approval)
         if approval.waits_for_execution:
             approval = await notify_execution(services, approval)
-        if approval.task_token:  # an execution waits for it
+        if approval.task_token:  # an execution waits for the decision
             return approval
         return await finish(services, await execute(services, approval.user_id, approval.id))
     except (AgentError, PyMongoError) as error:

@@ -26,7 +26,7 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
     "revised": ("drafted", "Drafted, then stopped. Ask again to continue"),
     "changed": ("drafted", "Drafted, but your card changed in the meantime. Ask again to continue"),
 }
-"""By the status of an approval whose workflow ended: the draft's status and label. `execute` sets those of approved
+"""The draft's status and label, by the status of an approval whose workflow ended. `execute` sets them for approved
 ones."""
 
 
@@ -83,7 +83,7 @@ def _kind(draft: Draft) -> str:
 
 
 def _edited(approval: Approval) -> str:
-    """Describe the arguments that the user edited, as the model proposed others."""
+    """Describe the arguments that the user edited, because the model had proposed others."""
     return f" As they put it: {approval.args}" if any(" edit " in line for line in approval.audit) else ""
 
 
@@ -107,7 +107,7 @@ FORGOTTEN = (
 
 
 async def expire(approvals: Approvals, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
-    """Expire the record; None if it is no longer pending. `outcome` is the reason if it is not the time."""
+    """Expire the record; return None if it is no longer pending. `outcome` is the reason, unless its time ran out."""
     ended, expired_now = await approvals.change(
         before, lambda record: record.expired(now, outcome) if record.status == "pending" else None
     )
@@ -115,19 +115,19 @@ async def expire(approvals: Approvals, before: Approval, now: float, outcome: st
 
 
 async def end_forgotten(services: Services, approval: Approval, contains_forgotten: Callable[[str], bool]) -> Approval:
-    """Remove the texts from a record whose sources were forgotten. If it was not executed yet, it ends as `changed`,
-    and its execution and conversation are notified."""
+    """Remove the texts from a record whose sources were forgotten. If the record was not executed yet, it ends
+    as `changed`, and its execution and conversation are notified."""
     ended, changed = await services.approvals.change(
         approval, lambda record: _without_words(record, services.clock(), contains_forgotten)
     )
     if changed and ended.waits_for_execution:
-        with suppress(Unavailable):  # then the sweep notifies it
+        with suppress(Unavailable):  # the sweep notifies it later
             ended = await notify_execution(services, ended)
     return ended
 
 
 def _without_words(record: Approval, now: float, contains_forgotten: Callable[[str], bool]) -> Approval | None:
-    """Return the record without texts; None if it has none, or is in progress."""
+    """Return the record without texts; None if there are none, or if it is in progress."""
     if record.status not in ("pending", "approved") and (record.status not in FINAL or record.args == "{}"):
         return None
     left = record.without_words(contains_forgotten, FORGOTTEN_TITLE)
@@ -138,7 +138,7 @@ FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
 
 
 async def has_forgotten_source(services: Services, approval: Approval) -> bool:
-    """True if a cited source is gone: a memory, or evidence of its draft."""
+    """True if a cited source no longer exists: a memory, or evidence of its draft."""
     cited = {each for each in approval.evidence if each.startswith((MEMORY, RESUME))}
     if not cited:
         return False
@@ -146,7 +146,7 @@ async def has_forgotten_source(services: Services, approval: Approval) -> bool:
     if len(await services.memories.get_many(approval.user_id, memories)) < len(memories):
         return True
     if approval.draft_id:
-        with suppress(NotFound):  # drafts expire earlier
+        with suppress(NotFound):  # drafts expire before approvals
             draft = await services.drafts.get(approval.user_id, approval.draft_id)
             return not cited <= {each["id"] for each in draft.parts.get("evidence", ())}
     return False
@@ -163,13 +163,13 @@ async def expire_deleted(services: Services, approval: Approval) -> None:
     if approval.status != "pending":
         return
     if expired := await expire(services.approvals, approval, services.clock(), CONVERSATION_DELETED):
-        with suppress(AgentError):  # then the sweep notifies it
+        with suppress(AgentError):  # the sweep notifies it later
             await finish(services, expired)
 
 
 async def expire_left_behind(services: Services, approval: Approval) -> None:
-    """Expire an approval that was written after its conversation's deletion had ended those that waited. It is detached
-    too, unless the conversation was begun anew by another turn."""
+    """Expire an approval that was written after the deletion of its conversation had ended the pending ones. Also
+    detach it from the conversation, unless another turn has started that conversation again."""
     await expire_deleted(services, approval)
     whose, where = approval.user_id, approval.conversation_id
     if where and not await services.conversations.exists(whose, where):
@@ -183,8 +183,8 @@ async def end_execution(services: Services, approval: Approval) -> Approval:
 
 
 async def end_replaced(services: Services, user_id: str, conversation_id: str, runs: Collection[str]) -> list[Approval]:
-    """End the pending approvals of these runs as `changed`, because their message is replaced; return the approved
-    ones, which remain."""
+    """End the pending approvals of these runs as `changed`, because the message that led to them is replaced; return
+    the approved ones, which remain."""
     stands: list[Approval] = []
     for approval in reversed(await services.approvals.list_of_conversation(user_id, conversation_id, 0)):
         if approval.run_id not in runs:
@@ -196,7 +196,8 @@ async def end_replaced(services: Services, user_id: str, conversation_id: str, r
 
 
 async def end_superseded(services: Services, newer: Approval) -> None:
-    """End the user's older pending approvals for what `newer` asks about as `changed`, and name it in `revised_by`."""
+    """End the user's older pending approvals that `newer` supersedes as `changed`, and store its id in their
+    `revised_by`."""
 
     def superseded(record: Approval) -> Approval | None:
         if not record.is_superseded_by(newer):
@@ -208,13 +209,13 @@ async def end_superseded(services: Services, newer: Approval) -> None:
     for each in await services.approvals.list_open(newer.user_id, 0):
         ended, changed = await services.approvals.change(each, superseded)
         if changed:
-            with suppress(AgentError):  # then the sweep notifies it
+            with suppress(AgentError):  # the sweep notifies it later
                 await finish(services, ended)
 
 
 async def withdraw(services: Services, approval: Approval, outcome: str) -> tuple[Approval, bool]:
-    """End the approval as `changed` if it is still pending. The model is not informed: it does not, or no longer, see
-    that the approval was requested."""
+    """End the approval as `changed` if it is still pending. The model is not informed, because it never saw the
+    request, or no longer does."""
 
     def withdrawn(record: Approval) -> Approval | None:
         if record.status != "pending":
@@ -223,7 +224,7 @@ async def withdraw(services: Services, approval: Approval, outcome: str) -> tupl
 
     ended, changed = await services.approvals.change(approval, withdrawn)
     if changed:
-        with suppress(AgentError):  # then the sweep notifies it
+        with suppress(AgentError):  # the sweep notifies it later
             await finish(services, ended)
     return ended, changed
 
@@ -251,7 +252,7 @@ async def finish(services: Services, approval: Approval) -> Approval:
         return approval
     action = services.actions.get(approval.tool)
     redraft = action.redraft if action and approval.redraft_id else None
-    if redraft and (section := redraft.section(approval)):  # none if its text was forgotten
+    if redraft and (section := redraft.section(approval)):  # None if its text was forgotten
         await redraft.start(services, approval, section)
         return await note_notified(services.approvals, approval)
     return await give_up(services, approval)
@@ -260,7 +261,7 @@ async def finish(services: Services, approval: Approval) -> Approval:
 async def notify_execution(services: Services, approval: Approval) -> Approval:
     """Notify the record's execution, ignoring one that no longer waits. Returns the record. Raises `Unavailable`.
 
-    Functions that may not open task tokens leave it to the sweep.
+    Functions that may not decrypt task tokens leave this to the sweep.
     """
     may_not = services.settings.act_function and not services.workflows.key_id
     if approval.task_token is None or may_not:
@@ -270,7 +271,7 @@ async def notify_execution(services: Services, approval: Approval) -> Approval:
 
 
 async def notify_with_token(services: Services, approval: Approval, task_token: str) -> Approval:
-    """Like `notify_execution`, with a decrypted task token. A yes without a seal wakes nothing."""
+    """Like `notify_execution`, with a decrypted task token. A yes without a seal resumes nothing."""
     approval = await end_unsealed(services, approval)
     if not await is_sealed(services, approval):
         return approval
@@ -279,8 +280,8 @@ async def notify_with_token(services: Services, approval: Approval, task_token: 
 
 
 async def give_up(services: Services, approval: Approval) -> Approval:
-    """Treat the record as one without an execution, because none waits for it or can be notified, and do here what the
-    execution would have done, and close the work that waited."""
+    """Treat the record as one without an execution, because none waits for it or can be notified: do what the execution
+    would have done, and close the work that waited."""
     await close_work(services, approval)
     if approval.redraft_id:
         with suppress(NotFound):
@@ -306,7 +307,7 @@ async def close_work(services: Services, approval: Approval) -> None:
 
 
 def work_of(services: Services, approval: Approval) -> Work[Any] | None:
-    """Return the store of the work that waits for it."""
+    """Return the store whose work waits for this approval."""
     store = getattr(services, approval.work or approval.role, None)
     return store if isinstance(store, Work) else None
 
@@ -320,8 +321,8 @@ async def note_notified(approvals: Approvals, approval: Approval, *, is_gone: bo
 
 
 async def without_forgotten(services: Services, approval: Approval) -> Approval:
-    """Return the record without content that was forgotten while it was created, which the forgetting could not
-    find."""
+    """Return the record without content that was forgotten while the record was being created, and that the forgetting
+    could therefore not find."""
     if approval.kind not in PRIVATE:
         gone = approval.status == "pending" and await has_forgotten_source(services, approval)
         return await end_forgotten(services, approval, lambda _: False) if gone else approval

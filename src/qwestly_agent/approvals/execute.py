@@ -1,4 +1,4 @@
-"""Execute approved records, and undo them: the only place that changes something for a user."""
+"""Execute approved records and undo them: the only place that changes something for a user."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -30,18 +30,18 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 
 # --- execute ----------------------------------------------------------------------------------------------------------
-# Execute approved records: the only place that changes something for a user, once, and only while it is allowed.
+# Execute approved records: each at most once, and only while it is allowed.
 #
 # A record goes `approved → executing → done | failed | accepted | unknown`. Its id is the effect's idempotency key: an
 # interrupted execution is completed by querying the outcome of that key, and is never sent under another one.
 
 
 REBASES = 3
-"""Maximum number of times that the effect is sent again with a new version, if only parts of the subject changed that
+"""Maximum number of times that the effect is sent again with a new version because parts of the subject changed that
 were not shown."""
 
 LATEST_SECONDS = 86_400.0
-"""Time after the decision after which an action is no longer executed."""
+"""Seconds after the decision from which an action is no longer executed."""
 
 STOPPED = "You had paused everything, so nothing was done."
 NOT_ALLOWED = "You no longer let the agent do this, so nothing was done."
@@ -56,9 +56,11 @@ ASKED_AGAIN = "This changed in the meantime, so nothing was done. We’ll ask yo
 
 
 async def execute(services: Services, user_id: str, approval_id: str) -> Approval:
-    """Take the next possible step of the execution and return the record; unchanged if it is not approved.
+    """Take the next possible step of the execution and return the record; a record that is not approved is returned
+    unchanged.
 
-    Raises errors that prevent checking whether it is allowed: then nothing was done, and it is still approved.
+    If an error prevents checking whether the action is allowed, it is raised: then nothing was done, and the record is
+    still approved.
     """
     approval = await end_unsealed(services, await services.approvals.get(user_id, approval_id))
     if not (step := _next_step(services, approval)):
@@ -114,19 +116,21 @@ async def _begin(services: Services, approval: Approval) -> Approval:
 
 
 async def _send(services: Services, approval: Approval, *, earlier: float | None = None) -> Approval:
-    """Mark it as executing, then send it: if the process dies in between, the outcome can be queried by its key.
+    """Mark the record as executing, then send the effect: if the process dies in between, the outcome can be queried by
+    its key.
 
-    `earlier` is the start of a previous request that may still arrive; a rejection of this one says nothing about it.
+    `earlier` is the start of a previous request that may still arrive; a rejection of this request does not mean that
+    the previous one was rejected too.
     """
     action, args = _action_of(services, approval)
-    was_sent = approval.status != "approved"  # possibly still in transit, or done
-    # Read the version before the values, so that a change in between is detected, and both before marking it, because
-    # until then it cannot have been sent. Actions on our own data compare them themselves.
+    was_sent = approval.status != "approved"  # possibly still in transit, or already done
+    # Read the version before the values, so that a change in between is detected, and both before marking the record,
+    # because until then nothing can have been sent. Actions on our own data compare versions themselves.
     version, as_shown = approval.version, True
     if not (was_sent or action.is_own_data):
         version = await _version_of(services, action, approval)
         as_shown = await action.read_current(services, approval.user_id, args) == approval.shown
-        if not as_shown:  # so that nobody who goes on from here sends it to what was not shown
+        if not as_shown:  # a process that resumes must not overwrite values that were not shown
             version = approval.version
     inverse = await _inverse(services, action, args, approval)
     now = services.clock()
@@ -136,30 +140,31 @@ async def _send(services: Services, approval: Approval, *, earlier: float | None
     if not ours:
         return begun
     try:
-        # Check again: either a brake engaged meanwhile saw this record as executing, or it is seen here.
+        # Check again: either a brake engaged meanwhile found this record executing, or this check sees the brake.
         await pause.check(services.signals, begun.user_id)
     except Braked:
         return await (_conclude(services, begun, Unknown()) if was_sent else _end(services, begun, "failed", STOPPED))
-    # Either a concurrent forgetting of its sources is seen here, or it saw this record as executing.
+    # Either this check sees that its sources were forgotten meanwhile, or the forgetting found this record executing.
     if await has_forgotten_source(services, begun):
         return await _end(services, begun, "changed", FORGOTTEN)
-    if not as_shown:  # by a change that did not update the subject's version
+    if not as_shown:  # changed without a new version of the subject
         return await _ask_again(services, begun)
     return await _perform(services, begun, earlier=earlier)
 
 
 async def _version_of(services: Services, action: AnyAction, approval: Approval) -> str | None:
-    """Return the version of the subject that may be replaced; None if it must not exist. Raises `Unavailable`."""
+    """Return the version of the subject that may be replaced; None if the subject must not exist. Raises
+    `Unavailable`."""
     if action.duplicate_message:
         return None
     return await services.candidate_app.version_of(approval.user_id, approval.id, approval.subject)
 
 
 async def _inverse(services: Services, action: AnyAction, args: Any, approval: Approval) -> str:
-    """Return the JSON of the arguments that undo the action; empty if it cannot be undone, or is an undo itself."""
+    """Return the JSON of the arguments that undo the action; empty if it cannot be undone, or is itself an undo."""
     if action.inverse is None or approval.undoes:
         return ""
-    if approval.status != "approved":  # the first request may have been carried out
+    if approval.status != "approved":  # the first request may have been executed
         return approval.inverse
     return canonical_json(to_json_types(await action.inverse.arguments(services, approval.user_id, args)))
 
@@ -202,7 +207,8 @@ async def _find_out(services: Services, approval: Approval) -> Approval:
     if why := await denial_reason(services, approval):
         waits = why == STOPPED or may_arrive
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
-    # Nothing was done under its key yet. If a request is still in transit, the same key ensures that it is done once.
+    # Nothing was done under this key yet. If a request is still in transit, the key ensures that the effect happens
+    # only once.
     return await _send(services, approval, earlier=approval.begun_at if may_arrive else None)
 
 
@@ -213,7 +219,7 @@ def _is_ours(services: Services, approval: Approval) -> bool:
 
 async def _outcome_of(services: Services, approval: Approval) -> Outcome:
     if _is_ours(services, approval):
-        return NeverArrived()  # its outcome is not stored: send it again, as it is idempotent
+        return NeverArrived()  # its outcome is not stored; sending again is idempotent
     return await services.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
 
@@ -290,7 +296,8 @@ async def _end(
 
 
 async def _put(approvals: Approvals, approval: Approval, move: Callable[[Approval], Approval]) -> tuple[Approval, bool]:
-    """Write the record; return it, and True if we changed it. A faster process has the outcome of the same key."""
+    """Write the record; return it, and True if this process changed it. A faster process got the outcome of the same
+    key."""
 
     def moved(record: Approval) -> Approval | None:
         is_as_read = (record.status, record.begun_at) == (approval.status, approval.begun_at)
@@ -303,7 +310,7 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
     if approval.draft_id is None:
         return
     public = approval.effect == "outward"
-    with suppress(NotFound):  # drafts expire earlier
+    with suppress(NotFound):  # drafts expire before approvals
         match approval.status:
             case "done" if public:
                 await drafts.update(approval.user_id, approval.draft_id, now, status="published", label="Published")
@@ -312,13 +319,13 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
             case "failed" if approval.outcome and public:
                 # Its execution writes the same, unless it ended before the outcome was known.
                 await drafts.update(approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome)
-            case "changed" if approval.task_token is None:  # else its execution drafts it again
+            case "changed" if approval.task_token is None:  # otherwise its execution drafts it again
                 draft_status, label = DRAFT_ENDS["changed"]
                 await drafts.update(approval.user_id, approval.draft_id, now, status=draft_status, label=label)
 
 
 async def link_undo(approvals: Approvals, undo: Approval) -> None:
-    """Record in the undone approval which record undid it."""
+    """Record the id of the undo in the approval that it undid."""
 
     def named(record: Approval) -> Approval | None:
         return None if record.undone_by else record.undone(undo.id)
@@ -331,7 +338,7 @@ async def link_undo(approvals: Approvals, undo: Approval) -> None:
 
 
 def is_due(services: Services, approval: Approval) -> bool:
-    """True if it was sent, and its outcome should be known by now."""
+    """True if the effect was sent, and its outcome should be known by now."""
     return approval.status in SENT and services.clock() >= (approval.due_at or 0.0)
 
 
@@ -348,12 +355,12 @@ async def look_up_outcome(services: Services, approval: Approval) -> Approval:
 
 RESTORED = "before the database went back"
 MOST_UNDOS = 3
-"""Attempts to undo the same approval whose outcomes are queried."""
+"""Maximum number of undo attempts per approval whose outcomes are queried."""
 
 
 async def adopt(services: Services, approval: Approval, outcome: Outcome, undone_by: str | None) -> Approval:
-    """Record the outcome of an effect that a restored database does not know of, and that `undone_by` undid. Nobody
-    knows who decided it, and it cannot be undone. Raises `Unavailable`."""
+    """Record the outcome of an effect that is missing from a restored database; `undone_by` is the id of its undo, if
+    any. Who decided it is unknown, and it cannot be undone. Raises `Unavailable`."""
     now = services.clock()
 
     def begin(record: Approval) -> Approval | None:
@@ -371,7 +378,7 @@ async def adopt(services: Services, approval: Approval, outcome: Outcome, undone
 
 
 async def find_unknown_undo(services: Services, approval: Approval) -> str | None:
-    """Return the id of an undo of the approval that the candidate app carried out; None if there is none."""
+    """Return the id of an undo of this approval that the candidate app executed; None if there is none."""
     for number in range(1, MOST_UNDOS + 1):
         undo_id = undo_id_of(approval.id, number)
         if isinstance(await services.candidate_app.outcome_of(approval.user_id, undo_id, undo_id), Done):
@@ -389,15 +396,15 @@ NOT_UNDOABLE = "This cannot be undone, or not any more."
 
 
 async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
-    """Undo the effect, and return the undo's record; an earlier one if that is done or in progress.
+    """Undo the effect, and return the undo's record; if an earlier undo is done or in progress, return that one.
 
-    Raises `NotFound`, `Braked`, `Unavailable`, and `ChangedMeanwhile` if it cannot be undone, or if it was changed
-    since.
+    Raises `NotFound`, `Braked`, `Unavailable`, and `ChangedMeanwhile` if the effect cannot be undone, or if its subject
+    was changed since.
     """
     done = await services.approvals.get(user_id, approval_id)
     number = 1
     while earlier := await _find(services.approvals, user_id, undo_id_of(done.id, number)):
-        if earlier.status not in ("failed", "changed"):  # else nothing was done, and it can be tried again
+        if earlier.status not in ("failed", "changed"):  # otherwise nothing was done, and it can be tried again
             return await execute(services, user_id, earlier.id)
         number += 1
     action = services.actions.get(done.tool)
@@ -411,7 +418,7 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
             raise ChangedMeanwhile(NOT_AS_DONE)
 
     await pause.check(services.signals, user_id)
-    await check()  # and again when the version is known: a deleted subject has none
+    await check()  # repeated once the version is known, as a deleted subject has none
     context = ProposalContext(
         user_id=user_id,
         run_id=done.run_id,
@@ -427,7 +434,7 @@ async def undo(services: Services, user_id: str, approval_id: str) -> Approval:
 
 
 def undo_id_of(approval_id: str, number: int) -> str:
-    """Return the id of the record of an attempt to undo the approval, from 1."""
+    """Return the record id of the attempt with this number (from 1) to undo the approval."""
     return f"ap_{sha256_hex(approval_id, 'undo', str(number))[:32]}"
 
 

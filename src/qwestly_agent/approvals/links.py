@@ -1,8 +1,8 @@
 """Serve the page of a mailed link: anyone with the link can read and decide this one approval.
 
-A link is 128 random bits, of which only the hash is stored, and their MAC: one that only had a MAC could not be
-withdrawn, and one without could be stored by whoever may write proposals. A GET changes nothing; a POST decides like
-any other decision.
+A link has 128 random bits, of which only the hash is stored, and a MAC. With only a MAC, it could not be withdrawn;
+without a MAC, any function that may write proposals could store one. A GET changes nothing; a POST decides like any
+other channel.
 """
 
 import hashlib
@@ -83,8 +83,8 @@ MOST_REMEMBERED = 10_000
 class Limits:
     """Rate limit: counts this minute's requests by link and by source.
 
-    In memory: a GET must not write documents, deciding is idempotent, and the function's reserved concurrency limits
-    the number of processes.
+    The counts are in memory: a GET must not write documents, deciding is idempotent, and the function's reserved
+    concurrency limits the number of processes.
     """
 
     minute: int = 0
@@ -104,12 +104,12 @@ class Limits:
 
 
 def hash_of(token: str) -> str:
-    """Return the token's SHA-256, which suffices for 256 random bits."""
+    """Return the token's SHA-256, which suffices for tokens with 128 random bits or more."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 async def find_mail(services: Services, hashed: str) -> tuple[str, MailKind] | None:
-    """Return the recipient and kind of the mail whose token has this hash."""
+    """Return the user id and kind of the mail whose token has this hash."""
     if user_id := await services.briefings.find_user_by_token(hashed):
         return user_id, "briefings"
     kinds: tuple[MailKind, ...] = ("questions", "reminders")
@@ -259,13 +259,13 @@ async def previous_round(approvals: Approvals, approval: Approval) -> Approval |
 
 
 async def _difference(approvals: Approvals, approval: Approval) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the lines reworded since the previous approval, and the other differences as sentences."""
+    """Return the lines reworded since the previous approval, and the remaining differences as sentences."""
     earlier = await previous_round(approvals, approval)
     return pair_reworded(earlier.preview, approval.preview) if earlier else ([], list(approval.preview.difference))
 
 
 async def _name_of(profiles: Profiles, user_id: str) -> str:
-    """Return the user's name, or an empty text: a page after a decision must not fail because of a missing greeting."""
+    """Return the user's name, or an empty string: a page after a decision must not fail because of a greeting."""
     try:
         return (await profiles.get_mail_recipient(user_id)).name
     except PyMongoError:
@@ -273,7 +273,7 @@ async def _name_of(profiles: Profiles, user_id: str) -> str:
 
 
 async def _zone_of(user_settings: UserSettingsStore, user_id: str) -> str:
-    """Return the user's time zone, or UTC: as with the name, a page must not fail because of it."""
+    """Return the user's time zone, or UTC: as with the name, the page must not fail because of it."""
     try:
         return (await user_settings.get(user_id)).zone
     except PyMongoError:

@@ -1,4 +1,4 @@
-"""Mail about pending approvals, and mail that comes back."""
+"""Mail about pending approvals, and returned mail."""
 
 import secrets
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ from qwestly_agent.stores.user_settings import MailKind
 from qwestly_agent.text.clean import disable_links, visible
 
 # --- mail -------------------------------------------------------------------------------------------------------------
-# Mail about pending approvals: one when it is due and a reminder at half of the time, each with its own link.
+# Mail about pending approvals: one when it is due and a reminder halfway to expiry, each with its own link.
 #
 # A mail is claimed in the record before it is sent, with the time of the next attempt: if the process dies in between,
-# or SES rejects it, the record becomes due again.
+# or SES rejects the mail, the record becomes due again.
 
 
 MOST_ATTEMPTS = 5
-"""Maximum attempts for the first mail and the reminder together."""
+"""Maximum number of attempts for the first mail and the reminder together."""
 TRY_AGAIN_SECONDS = (60.0, 300.0, 1800.0, 7200.0)
 """Delay after each failed attempt."""
 BRAKED_SECONDS = 300.0
@@ -47,7 +47,7 @@ def new_token() -> str:
 
 
 async def mail_if_due(services: Services, approval: Approval) -> Approval:
-    """Send a mail if one is due, and return the record as it is then."""
+    """Send a mail if one is due, and return the updated record."""
     now = services.clock()
     if approval.status != "pending" or approval.mail_at is None or not approval.mail_at <= now < approval.expires_at:
         return approval
@@ -72,7 +72,7 @@ async def mail_if_due(services: Services, approval: Approval) -> Approval:
     claimed, ours = await services.approvals.change(
         approval, lambda record: _claim(record, links, now) if record.revision == approval.revision else None
     )
-    if not ours:  # another process sends it, or it was just decided
+    if not ours:  # another process sends it, or the record was just decided
         return claimed
     try:
         async with pause.named_run(services.runs, claimed.user_id, f"mail-{claimed.id}", services.clock):
@@ -84,7 +84,7 @@ async def mail_if_due(services: Services, approval: Approval) -> Approval:
             with approval_span(services.traces, "mail approval", claimed):
                 await services.mail.send(contact.address, *message, unsubscribe=link, tag=hash_of(ending))
     except Braked:
-        return claimed  # due again at the time of the next attempt
+        return claimed  # becomes due again at the time of the next attempt
     except Unavailable as error:
         line = {"approval_id": claimed.id, "run_id": claimed.run_id, **cause_of(error)}
         services.logger.warning(Event.REQUEST_FAILED, extra=line)
@@ -104,8 +104,8 @@ def message_of(
     *,
     unsubscribe: str = "",
 ) -> tuple[str, str, str]:
-    """Return subject, text and HTML. Without a token, the link leads to the signed-in queue. `earlier` is the approval
-    of the previous round, `unsubscribe` the link that ends mails of this kind."""
+    """Return subject, text and HTML. Without a token, the link leads to the queue, which requires sign-in. `earlier` is
+    the approval of the previous round, and `unsubscribe` the link that stops mails of this kind."""
     reminder, brand = kind_of(approval, now) == "reminders", Brand.of(settings)
     # Others may see the mail on a screen, and mail providers store it for years.
     told = approval.scrubbed() if approval.kind in PRIVATE else approval
@@ -157,7 +157,7 @@ async def _sent(approvals: Approvals, approval: Approval, now: float) -> Approva
 async def _note(
     approvals: Approvals, approval: Approval, line: str | None = None, *, mail_at: float | None
 ) -> Approval:
-    """Set the time of the next mail (none if it was decided meanwhile), and add `line` to the audit."""
+    """Set the time of the next mail (none if the record was decided meanwhile), and add `line` to the audit."""
     return (await approvals.change(approval, lambda record: record.mailed(mail_at, line)))[0]
 
 
@@ -166,12 +166,12 @@ def _line(now: float, what: str) -> str:
 
 
 # --- returned mail ----------------------------------------------------------------------------------------------------
-# Mail that comes back, as SES publishes it on EventBridge: bounces and complaints.
+# Returned mail (bounces and complaints), as SES publishes it on EventBridge.
 
 
 SOURCE = "aws.ses"
 _NOT_SPAM = "not-spam"
-"""The feedback of somebody who takes a mail out of their spam folder."""
+"""The feedback type when somebody moves a mail out of their spam folder."""
 
 
 class _Recipient(BaseModel):
@@ -212,9 +212,9 @@ class _Detail(BaseModel):
 
 
 async def note_returned_mail(services: Services, event: dict[str, Any]) -> dict[str, int]:
-    """Send no more mail to an address whose mail came back, and record it in the approval that it was about.
+    """Stop sending mail to an address whose mail was returned, and record this in the approval that the mail was about.
 
-    Idempotent, because EventBridge may deliver an event twice. Raises `ValidationError` for another event.
+    Idempotent, because EventBridge may deliver an event twice. Raises `ValidationError` for any other event.
     """
     detail = _Detail.model_validate(event["detail"])
     tag = "".join(detail.mail.tags.get(TAG, []))

@@ -1,7 +1,7 @@
 """The brake: stop all of a user's runs and prevent new ones; pending approvals stay pending.
 
 It is checked right before each effect (`execute.py`), at each state of a workflow (`workflow_state.py`) and while a
-turn or a state runs (`run_unless_paused`, `chat/services.py`). `StopExecution` would need a permission on every
+turn or a state runs (`run_unless_paused`, `chat/services.py`). `StopExecution` would need a permission for every
 execution, would not inform the user, and would let the running function finish.
 """
 
@@ -22,7 +22,7 @@ from qwestly_agent.stores.runs import Runs, Sweeps
 from qwestly_agent.stores.user_settings import Signal, Signals
 
 PATIENCE_SECONDS = 30.0
-"""Time to wait for runs to end; after that the receipt lists those that could not be stopped."""
+"""How long to wait for runs to end; after that, the receipt lists those that could not be stopped."""
 LOOK_SECONDS = 0.1
 OFTEN_SECONDS, OFTEN_UNTIL_SECONDS, SELDOM_SECONDS = 0.3, 5.0, 0.5
 """Intervals between readings of the signals: in a run's first seconds, and later."""
@@ -90,7 +90,7 @@ class Pause:
 
     @property
     def receipt(self) -> Receipt | None:
-        """The user's own receipt; that of `EVERYBODY` names other users' runs."""
+        """The user's own receipt; the one for `EVERYBODY` would name other users' runs."""
         since = self.own.brake_since or self.own.receipt_since
         here = self.own.receipt is not None and self.own.receipt_since == since
         return Receipt.model_validate(self.own.receipt) if here else None
@@ -113,7 +113,7 @@ async def read(signals: Signals, whose: str) -> Pause:
 
 
 async def status(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
-    """Return the status, with a receipt as complete as possible."""
+    """Return the status, with the receipt as complete as possible."""
     pause = await read(signals, whose)
     if pause.own.brake_since or (pause.receipt and not pause.receipt.is_complete):
         await _complete(signals, sweeps, whose, clock, set())
@@ -122,7 +122,7 @@ async def status(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> 
 
 
 class ReceiptUnread(Unavailable):
-    """The brake is on, but the database did not return what it stopped."""
+    """The brake is on, but the list of what it stopped could not be read from the database."""
 
     sentence = UNREAD
 
@@ -134,11 +134,12 @@ class BrakeUnsure(Unavailable):
 
 
 async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
-    """Turn the brake on (`whose`: a user id or `EVERYBODY`), wait until none of its runs is running, and store the
+    """Turn the brake on (`whose`: a user id or `EVERYBODY`), wait until the runs it covers have ended, and store the
     receipt.
 
-    The brake is written before anything is read, and the write is repeated if the database does not answer. Raises
-    `BrakeUnsure` if it never answered, and `ReceiptUnread` if the brake is on but its runs could not be read.
+    The brake is written before anything is read, and the write is retried while the database does not respond. Raises
+    `BrakeUnsure` if the database never responded, and `ReceiptUnread` if the brake is on but its runs could not be
+    read.
     """
     time, now = asyncio.get_running_loop().time, clock()
     ends, caught = time() + PATIENCE_SECONDS, set[str]()
@@ -153,7 +154,7 @@ async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> 
     silent = clock() - now
     while True:
         try:
-            # No run could renew its lease while the database was silent.
+            # No run could renew its lease while the database did not respond.
             left = await _complete(signals, sweeps, whose, lambda: clock() - silent, caught)
         except PyMongoError:
             if time() >= ends:
@@ -167,9 +168,9 @@ async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> 
 
 async def release(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
     """Turn the brake off. Stopped work stays stopped, and the receipt can still be read. Raises `BrakeUnsure` if the
-    database does not answer."""
+    database does not respond."""
     with suppress(PyMongoError):  # an incomplete receipt must not keep the brake on
-        # Once the brake is off, stops by another brake cannot be distinguished from its own.
+        # Once the brake is off, runs stopped by another brake cannot be distinguished from those stopped by this one.
         await _complete(signals, sweeps, whose, clock, set())
     try:
         await signals.turn_brake_off(whose, clock())
@@ -179,7 +180,8 @@ async def release(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) ->
 
 
 async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, caught: set[str]) -> bool:
-    """Update the receipt; return True if something is still running. `caught` collects the names seen so far."""
+    """Update the receipt; return True if something is still running. `caught` collects the names of the runs seen so
+    far."""
     pause = await read(signals, whose)
     is_on, since = pause.own.brake_since is not None, pause.own.brake_since or pause.own.receipt_since
     if since is None:
@@ -211,7 +213,7 @@ async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, 
 
 
 async def check(signals: Signals, user_id: str) -> None:
-    """Read the brake now. Raises `Braked`, and errors of the database."""
+    """Read the brake now. Raises `Braked`, and database errors."""
     await signals.check_brake(user_id)
 
 
@@ -220,7 +222,7 @@ async def named_run(runs: Runs, user_id: str, name: str, clock: Clock) -> AsyncI
     """Within the context, a brake finds this run by its name. If `Braked` leaves the context, the receipt lists the run
     as stopped.
 
-    Check the brake inside: either this check sees the brake, or the brake sees the run.
+    Check the brake inside: either that check sees the brake, or the brake sees the run.
     """
     key = await runs.begin(user_id, name, clock())
     try:
@@ -241,8 +243,8 @@ async def named_run(runs: Runs, user_id: str, name: str, clock: Clock) -> AsyncI
 async def named_effect(
     runs: Runs, signals: Signals, user_id: str, name: str, clock: Clock
 ) -> AsyncIterator[float | None]:
-    """Within the context an effect without an approval is sent: a brake does not abort it, but waits for its end and
-    lists it by this name. If any exception but `Braked` leaves the context, its outcome is unknown.
+    """Within the context, send an effect that has no approval: a brake does not abort it, but waits for it to end and
+    lists it by this name. If any exception other than `Braked` leaves the context, the outcome is unknown.
 
     Yields the start of an earlier attempt with an unknown outcome; None if there was none. Raises `Braked` if the brake
     was on before the first attempt.
@@ -285,7 +287,7 @@ async def run_unless_paused(signals: Signals, user_id: str, work: Coroutine[Any,
     working = asyncio.ensure_future(work)
     try:
         for seconds in _intervals():
-            # No second task for reading: a cancelled one may swallow its cancellation on Python 3.11.
+            # Read without a second task: a cancelled task may swallow its cancellation on Python 3.11.
             await asyncio.wait((working,), timeout=seconds)
             if not working.done():
                 await check(signals, user_id)

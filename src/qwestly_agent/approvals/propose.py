@@ -36,7 +36,7 @@ from qwestly_agent.text.prompt_tags import ASKED, SAID
 # Find out whether the user's newest message orders exactly one change: by a closed grammar (`unasked.py`), and by a
 # judge that reads only that message and the change.
 #
-# In doubt the answer is no, and the change needs approval.
+# If in doubt, the answer is no, and the change needs approval.
 
 
 JUDGE_SECONDS = 3.0
@@ -98,7 +98,7 @@ async def is_requested(
 
 
 MOST_WAITING = 20
-"""Maximum of a user's pending approvals: each is mailed, and the user must read it."""
+"""Maximum number of a user's pending approvals, because each is mailed and the user must read it."""
 TOO_MUCH_WAITS = "Too much waits for the user's decision already. Ask them to decide on it first."
 
 
@@ -115,16 +115,16 @@ class Proposer:
     role: str = ""
     """The run's design."""
     variant: str | None = None
-    """Tag of the run's trial, for its counts."""
+    """Tag of the run's trial, under which its results are counted."""
     token: str = field(default="", repr=False)
-    """The user's own, by which what runs unasked is carried out."""
+    """The user's own token, which authorizes executing changes without approval."""
     earlier_runs: tuple[str, ...] = ()
     """Earlier runs that answered this same message."""
     unasked: list[str] = field(default_factory=list)
     """Actions that ran without approval in this run."""
 
     async def submit(self, proposal: Proposal, call_id: str) -> tuple[GateDecision, Approval | None]:
-        """Return the gate's decision, with the current level and brake, and the record; None if it is refused.
+        """Return the gate's decision at the current level and brake, and the record; None if the proposal is refused.
 
         Raises `Braked`, `Invalid`, `NotFound` and `Unavailable`.
         """
@@ -150,15 +150,15 @@ class Proposer:
         approval = await create_approval(self.services, approval_id, proposal, context, decision.answer)
         if decision.answer == "run":
             approval = await self._run(approval, gate(proposal.action.effect, level))
-        # Check after writing: either we see that the conversation is gone, or its deletion sees our record. We look for
-        # our own run, as another turn may have begun the conversation anew.
+        # Check after writing: either this check sees that the conversation is gone, or its deletion sees our record.
+        # Look for our own run, as another turn may have started the conversation again.
         if approval.status == "pending" and not await self.services.conversations.has_turn(
             self.user_id, self.conversation_id, self.run_id
         ):
             await expire_left_behind(self.services, approval)
             raise NotFound("The conversation was deleted meanwhile.")
         if decision.answer != "run":
-            # Other proposals may have been made since the limit was checked.
+            # Other proposals may have been stored since the limit was checked.
             if len(await self.services.approvals.list_open(self.user_id, MOST_WAITING + 1)) > MOST_WAITING:
                 await withdraw(self.services, approval, TOO_MANY)
                 raise Invalid(TOO_MUCH_WAITS)
@@ -180,11 +180,12 @@ class Proposer:
             return False
         if not await is_requested(services, self.user_id, self.message, action, named) or self.unasked:
             return False
-        self.unasked.append(action.tool)  # no await since the check, as calls run in parallel
+        self.unasked.append(action.tool)  # no await since the check, because calls run in parallel
         return True
 
     async def _run(self, approval: Approval, instead: GateDecision) -> Approval:
-        """Have it run by the function that may. If it refuses or cannot be reached, ask the user instead."""
+        """Ask the function that may execute it to do so. If that function refuses or cannot be reached, ask the user
+        instead."""
         with suppress(ChangedMeanwhile, NotFound, Unavailable):  # not found: its conversation was deleted
             asked = ActRequest(token=self.token, approval_id=approval.id, act="run")
             return await ask_act(self.services, asked)
@@ -197,8 +198,8 @@ class Proposer:
         return asked_instead
 
     async def _check_limits(self, proposal: Proposal) -> None:
-        """Check the limits. Raises `Invalid` if this conversation has the same proposal pending, or one of the same
-        alternatives was taken in it, or if too many are pending."""
+        """Check the limits. Raises `Invalid` if the same proposal is already pending in this conversation, if the user
+        already took one of the same alternatives there, or if too many proposals are pending."""
         waiting = await self.services.approvals.list_open(self.user_id, MOST_WAITING)
         args = self._args_of(proposal)
         for each in waiting:
@@ -216,8 +217,8 @@ class Proposer:
         return canonical_json(proposal.action.parse(proposal.args).model_dump(mode="json", exclude_none=True))
 
     async def _revised(self, proposal: Proposal) -> str | None:
-        """Return the id of the record on this subject for which the user requested changes, unless it was replaced
-        already."""
+        """Return the id of the record on this subject for which the user requested changes, unless it was already
+        replaced."""
         asked = await self.services.approvals.list_of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         revised = [each for each in asked if each.status == "revised" and each.revised_by is None]
         about = [each.id for each in revised if has_same_subject(each, proposal.action.tool, proposal.args)]

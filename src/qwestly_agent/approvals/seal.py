@@ -1,8 +1,8 @@
-"""The seal of a yes: without it nothing is carried out, undone or woken, whatever a record says.
+"""The seal of a yes: without it nothing is executed, undone or resumed, whatever a record says.
 
-MongoDB grants rights by collection, not by field, and the chat must insert proposals and report their outcomes. So what
-it may not do is what it cannot write: a yes carries a MAC by the secret of the write API, and so does a mailed link.
-Whoever has that secret can act at the candidate app anyway, so it is a right to nothing new.
+MongoDB grants rights by collection, not by field, and the chat must insert proposals and report their outcomes. So a
+yes, and a mailed link, carry a MAC made with the secret of the write API, which the chat does not have. Anyone with
+that secret can act in the candidate app anyway, so it grants no additional right.
 """
 
 import base64
@@ -18,15 +18,15 @@ from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 
 CLAIMS_A_YES = frozenset({"approved", "executing", "accepted", "unknown", "done"})
-"""Statuses that only a yes leads to, and that something may still follow from."""
+"""Statuses that only a yes leads to, and that may still have consequences."""
 NOT_SEALED = "This was approved by nobody who may, so nothing was done."
 _HALF = 16
-"""Bytes of a link's token that are random; as many are their MAC."""
+"""Number of random bytes in a link's token; its MAC has the same length."""
 
 
 def sealed(services: Services, approval: Approval) -> Approval:
-    """Return the record with a seal of the yes that it claims, and of what would undo it. Raises `InvalidSettings` in a
-    function without the secret."""
+    """Return the record with a seal for the yes that it claims, and for the arguments that would undo it. Raises
+    `InvalidSettings` in a function without the secret."""
     if not _needs_seal(services, approval):
         return approval
     secret = _secrets(services.secrets.settings)[0]
@@ -34,14 +34,14 @@ def sealed(services: Services, approval: Approval) -> Approval:
 
 
 async def is_sealed(services: Services, approval: Approval) -> bool:
-    """True unless the record claims a yes that was given by no function which may."""
+    """False if the record claims a yes without a valid seal."""
     if not _needs_seal(services, approval):
         return True
     return await _has_mac(services, (approval.seal or "").partition(".")[0], _yes_of(approval))
 
 
 async def is_undo_sealed(services: Services, approval: Approval) -> bool:
-    """True if a function which may said what undoes this."""
+    """True if the arguments that undo this record have a valid seal."""
     if not _needs_seal(services, approval):
         return True
     undoing = await _has_mac(services, (approval.seal or "").partition(".")[2], _undo_of(approval))
@@ -49,13 +49,14 @@ async def is_undo_sealed(services: Services, approval: Approval) -> bool:
 
 
 def _needs_seal(services: Services, approval: Approval) -> bool:
-    """False for memories, which the chat may write itself, and which functions without the secret keep."""
+    """False for memories, which the chat may write itself, and which functions without the secret store."""
     action = services.actions.get(approval.tool)
     return approval.status in CLAIMS_A_YES and (action is None or action.effect != "memory")
 
 
 async def end_unsealed(services: Services, approval: Approval) -> Approval:
-    """Return the record; if it claims a yes that nobody gave, as failed. One that claims to be done stays as it is."""
+    """Return the record; if it claims a yes without a valid seal, end it as failed. A record that claims to be done
+    stays as it is."""
     if await is_sealed(services, approval):
         return approval
     services.logger.error(Event.NOT_SEALED, extra={"approval_id": approval.id, "status": approval.status})
@@ -74,13 +75,13 @@ def new_link_token(services: Services, approval_id: str) -> str:
 
 
 async def is_link_of(services: Services, token: str, approval_id: str) -> bool:
-    """True if the token was made for this approval by a function that may."""
+    """True if the token was made for this approval with the secret."""
     raw = base64.urlsafe_b64decode(f"{token}=")
     return await _has_mac(services, raw[_HALF:].hex(), ("link", approval_id, raw[:_HALF].hex()))
 
 
 def _yes_of(approval: Approval) -> Sequence[str]:
-    # With its time, so that what was done cannot be made to be done again.
+    # Includes the time of the decision, so that an executed record cannot be replayed.
     return ("yes", approval.id, approval.user_id, approval.args_digest, str(approval.decided_at), approval.undoes or "")
 
 
@@ -89,7 +90,8 @@ def _undo_of(approval: Approval) -> Sequence[str]:
 
 
 async def _has_mac(services: Services, given: str, said: Sequence[str]) -> bool:
-    """True if the MAC, or its beginning, is by one of the secrets, or by one that was rotated since they were read."""
+    """True if the MAC, or a prefix of it, was made with one of the secrets, including those rotated since they were
+    read."""
 
     def is_by(secret: str) -> bool:
         return hmac.compare_digest(_mac(secret, said).hex()[: len(given)].encode(), given.encode())
@@ -108,5 +110,6 @@ def _secrets(settings: Settings) -> tuple[str, ...]:
 
 
 def _mac(secret: str, said: Sequence[str]) -> bytes:
-    # Never the bytes of a token, which the same secret signs: those begin with its header, in base64.
+    # The prefix keeps the bytes different from those of a token, which the same secret signs: a token begins with its
+    # base64 header.
     return hmac.new(secret.encode(), "\n".join(("qwestly-agent", *said)).encode(), hashlib.sha256).digest()

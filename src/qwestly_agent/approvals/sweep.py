@@ -1,4 +1,4 @@
-"""The sweep, every minute: expiry (after `Action.hours`), mail, and work that a dead process left.
+"""The sweep, every minute: expiry (after `Action.hours`), mail, and work left behind by dead processes.
 
 Each step is a compare-and-set or uses an idempotency key, so that two concurrent sweeps do nothing twice.
 """
@@ -20,21 +20,21 @@ from qwestly_agent.stores.user_settings import Signals
 
 AT_ONCE = 8
 RESERVE_SECONDS = 25.0
-"""Time that the slowest step may take; no step starts with less time left."""
+"""Seconds that the slowest step may take; no step starts with less time left."""
 MOST_COPIED = 500
-"""Maximum documents per collection whose events a sweep copies."""
+"""Maximum number of documents per collection whose events a sweep copies."""
 EVENTS_OUT = "events out"
 MOST_PUT = 200
 """Number of events read at a time."""
 FIRST_EVENTS_SECONDS, SETTLED_SECONDS = 60.0, 5.0
 NOTIFY_SECONDS = 3600.0
-"""Time after which the sweep no longer tries to notify an execution, which reads the record at its own timeout."""
+"""Seconds after which the sweep no longer tries to notify an execution, which reads the record at its own timeout."""
 LEFT_TO_EXECUTION_SECONDS = 300.0
-"""How long after the decision the effect is left to the notified execution; after that the sweep executes it."""
+"""Seconds after the decision during which the effect is left to the notified execution; later the sweep executes it."""
 
 
 async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[str, int]:
-    """Handle due records, and copy events that were left; return counts of the results. `failed` records, and those
+    """Handle due records, and copy events left behind; return counts of the results. Records counted as `failed`, or as
     `left` for lack of time, stay due."""
     limit = services.settings.approvals_a_sweep
     due = await services.sweeps.next_due("approvals", services.approvals, services.clock(), limit)
@@ -57,7 +57,7 @@ async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[s
 
 
 async def copy_left_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
-    """Copy events into the feed that a dead process left in their documents."""
+    """Copy events that a dead process left in their documents into the feed."""
     counts = Counter[str]()
     for collection, user_id, key in await services.sweeps.list_uncopied(MOST_COPIED):
         if seconds_left() <= RESERVE_SECONDS:
@@ -72,8 +72,8 @@ async def copy_left_events(services: Services, seconds_left: Callable[[], float]
 
 
 async def publish_events(services: Services, seconds_left: Callable[[], float]) -> Counter[str]:
-    """Publish the events copied into the feed since the last sweep on the event bus: at least once, in the order of the
-    feed. The first sweep starts a minute back."""
+    """Publish the events copied into the feed since the last sweep on the event bus: at least once, in the feed's
+    order. The first sweep starts a minute back."""
     counts, now = Counter[str](), services.clock()
     if not services.settings.event_bus:
         return counts
@@ -83,7 +83,7 @@ async def publish_events(services: Services, seconds_left: Callable[[], float]) 
     while seconds_left() > RESERVE_SECONDS:
         copied = await services.activity.list_copied(to_datetime(position), until, MOST_PUT)
         is_full = len(copied) == MOST_PUT
-        # Keep events with the same time together: the next page starts after them.
+        # Keep events with the same time together, because the next page starts after that time.
         copied = [each for each in copied if each.copied_at < copied[-1].copied_at] or copied if is_full else copied
         try:
             await services.event_bus.put([each.event for each in copied])
@@ -100,7 +100,7 @@ async def publish_events(services: Services, seconds_left: Callable[[], float]) 
 
 
 async def _measure(approvals: Approvals, signals: Signals, clock: Clock) -> None:
-    """Emit the age of the oldest pending approval, and the backlog; called after the work."""
+    """Emit the age of the oldest pending approval, and the backlog; called when the sweep's work is done."""
     now = clock()
     oldest, left, is_braked = await asyncio.gather(
         approvals.oldest_pending(), approvals.backlog(now), signals.is_braked(EVERYBODY)
@@ -110,7 +110,7 @@ async def _measure(approvals: Approvals, signals: Signals, clock: Clock) -> None
 
 
 async def handle_due(services: Services, user_id: str, approval_id: str) -> str:
-    """Handle one due record; return the result in a word."""
+    """Handle one due record; return the result as a single word."""
     approval, now = await services.approvals.get(user_id, approval_id), services.clock()
     if approval.due_at is None or now < approval.due_at:
         return "nothing"

@@ -1,7 +1,6 @@
-"""Changes that run without approval: at L3, those that can be undone and that the user's newest message
-plainly orders.
+"""Changes that run without approval: at L3, those that can be undone and that the user's newest message plainly orders.
 
-The chat asks this before it proposes, and a judge besides; `act.py` asks it again of the stored message.
+The chat checks this before it proposes, and asks a judge as well; `act.py` checks it again with the stored message.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from qwestly_agent.text.plain_words import names_exactly, orders_in
 from qwestly_agent.text.user_text import holds_others_words
 
 MOST_CHARACTERS, MOST_LINES = 300, 2
-"""Limits of a message: longer ones may be pasted."""
+"""Maximum length of a typed message in characters and in lines: longer ones may be pasted."""
 DAY_SECONDS = 86_400.0
 REMEMBERED = 50
 
@@ -30,10 +29,12 @@ async def may_run(
     earlier_runs: Sequence[str] = (),
     approval_id: str = "",
 ) -> bool:
-    """True unless this was enough for one day, the user undid exactly this change in this conversation, or a change
-    already ran for this message, in one of its `earlier_runs`: regenerating an answer does not redo it. `owner` is
-    the user's id and the conversation's; `approval_id` is the record that is to run, if it is stored already. Of
-    several that are stored at the same moment each sees the others, so that they cannot exceed the limit together."""
+    """Return False if the daily limit is reached, if the user undid exactly this change in this conversation, or if a
+    change already ran for this message in one of its `earlier_runs`: regenerating an answer does not repeat it.
+
+    `owner` is the user's id and the conversation's; `approval_id` is the record to execute, if it is already stored.
+    Records stored at the same moment are all counted, so that together they cannot exceed the limit.
+    """
     (user_id, conversation_id), since = owner, services.clock() - DAY_SECONDS
     asked = await services.approvals.list_of_conversation(user_id, conversation_id, REMEMBERED)
     undone = [each.args for each in asked if each.undone_by and each.tool == action.tool]
@@ -47,9 +48,9 @@ async def may_run(
 async def requested_changes(
     services: Services, user_id: str, message: str, action: AnyAction, arguments: Any
 ) -> list[Change]:
-    """Return the changes of `action` if it can run without approval, and the user's newest `message` was typed and is
-    the plain order of it, or names what it is told of; otherwise an empty list. Raises `NotFound`, `Unavailable` and
-    errors of the database."""
+    """Return the changes that `action` makes if it can run without approval and the user's newest `message` was typed
+    and either plainly orders it or contains the name that the action's `told_of` returns; otherwise an empty list.
+    Raises `NotFound`, `Unavailable` and database errors."""
     inverse = action.inverse
     if inverse is None or action.effect not in UNASKED or not is_short_and_typed(message):
         return []
@@ -65,8 +66,8 @@ async def requested_changes(
 
 
 def is_plain_order(message: str, changes: Sequence[FieldValues]) -> bool:
-    """True if `message` is nothing but an order to make these changes: of one field, with each new value, or each value
-    to remove, and no other."""
+    """True if `message` is nothing but an order to make these changes: to one field, naming each new value, or each
+    value to remove, and no others."""
     if len(changes) != 1:
         return False
     [change] = changes

@@ -1,4 +1,4 @@
-"""An approval as others see it: its user in previews and in the API, and operators in traces."""
+"""An approval as shown to its user (in previews and in the API) and to operators (in traces)."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ def diff_words(before: str, after: str) -> tuple[list[DifferencePart], list[Diff
 
 
 def most_similar(text: str, others: Sequence[str]) -> str | None:
-    """Return the text with the most words in common; None if none has half of them."""
+    """Return the text that shares the most words with this one; None if none shares half of them."""
     words = text.split()[:MOST_WORDS]
     alike = {each: SequenceMatcher(None, each.split()[:MOST_WORDS], words, autojunk=False).ratio() for each in others}
     best = max(alike, key=lambda each: alike[each], default=None)
@@ -87,7 +87,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Replacement(Generic[A]):
-    """Preview of an action that replaces one value by another."""
+    """Preview of an action that replaces one value with another."""
 
     title: Callable[[A], str]
     name: Callable[[A], str]
@@ -139,7 +139,7 @@ def format_or_none(value: Any) -> str | None:
 
 
 def with_draft(own: Preview, drafted: Preview | None) -> Preview:
-    """Add the drafted text with its quotes, and the left-out claims, to an action's own preview."""
+    """Add the drafted text with its quotations, and the left-out claims, to an action's own preview."""
     if drafted is None:
         return own
     return own.model_copy(update={"sections": drafted.sections, "left_out": drafted.left_out})
@@ -153,7 +153,7 @@ async def with_person(profiles: Profiles, user_id: str, preview: Preview) -> Pre
 
 
 def refresh_preview(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
-    """Return the action's current preview, with the proposer's sections in place of the action's own. `was_own` is the
+    """Return the action's current preview, with the proposer's sections replacing the action's own. `was_own` is the
     action's own preview at the time of `earlier`."""
     if earlier.preview.sections == was_own.sections:
         return own
@@ -293,7 +293,7 @@ def approval_view(approval: Approval, *, is_paused: bool = False) -> ApprovalVie
 
 
 def text_or_approval_titles(content: str, asked: Sequence[ApprovalView]) -> str:
-    """Return the answer's text or, without text, the approvals it requests."""
+    """Return the answer's text or, if there is none, the titles of the approvals it requests."""
     return content or "\n\n".join(f"For your decision: {each.preview.title}" for each in asked)
 
 
@@ -304,7 +304,7 @@ def public_url(approval: Approval) -> str | None:
 
 
 def approval_list(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalList:
-    """Return a page of approvals. `found` was read with `limit` + 1, to detect further ones."""
+    """Return a page of approvals. `found` was read with `limit` + 1, to detect whether there are more."""
     return ApprovalList.of(found, limit, partial(approval_view, is_paused=is_paused), lambda each: each.created_at)
 
 

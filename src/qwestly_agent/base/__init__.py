@@ -1,1 +1,1 @@
-"""Basics that every package may import; imports none of our packages."""
+"""Basics that every package may import; this package imports none of ours."""

@@ -1,4 +1,4 @@
-"""Time and ids as arguments: code that needs the time takes a `Clock`, and reads it as late as possible. Times and
+"""Time and ids as arguments: code that needs the time takes a `Clock`, and reads it as late as possible. Also times and
 pages in the API."""
 
 import math
@@ -19,14 +19,14 @@ Record = TypeVar("Record")
 
 
 class Clock(Protocol):
-    """Returns seconds since the epoch. Leases and expiries are stored and compared as such numbers, because the
-    laptop's database compares dates only to the second. A TTL index needs a date in addition."""
+    """Returns seconds since the epoch. Leases and expiries are stored and compared as such numbers, because the local
+    database compares dates only to the second. A TTL index additionally needs a date."""
 
     def __call__(self) -> float: ...
 
 
 def system_clock() -> float:
-    """Return the time, rounded to the fifteen digits that the laptop's database keeps, so that a stored time equals the
+    """Return the time, rounded to the fifteen digits that the local database stores, so that a stored time equals the
     original."""
     return round(time.time() + CLOCK_OFFSET_SECONDS, 5)
 
@@ -37,19 +37,19 @@ def to_datetime(seconds: float) -> datetime:
 
 
 def local_date(at: float, zone: str) -> date:
-    """Return the day in this zone of the IANA's database."""
+    """Return the date in this IANA time zone."""
     return to_datetime(at).astimezone(ZoneInfo(zone)).date()
 
 
 def to_iso(seconds: float) -> str:
-    """Format as ISO 8601 with `Z`, rounded down to whole milliseconds, so that a search starting at this time finds the
-    moment itself."""
-    milliseconds = math.floor(seconds * 1000 + 0.001)  # a float may be slightly less than the millisecond it stands for
+    """Format as ISO 8601 with `Z`, rounded down to whole milliseconds, so that a search starting at this time includes
+    it."""
+    milliseconds = math.floor(seconds * 1000 + 0.001)  # a float may be slightly less than its milliseconds
     return f"{to_datetime(milliseconds / 1000).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 _MOMENT = re.compile(r"(?:^|_)(?:at|since|until)$|^last_(?:seen|used)$|^(?:as_of|asked|created|said)$")
-"""Names of fields that hold seconds since the epoch. `as_of` holds one for each source."""
+"""Names of fields that contain seconds since the epoch. `as_of` contains one time per source."""
 
 
 def with_iso_moments(value: Any, *, is_moment: bool = False) -> Any:
@@ -73,7 +73,7 @@ Moment = Annotated[
 ]
 """Seconds since the epoch, serialized as ISO 8601."""
 Cursor = Annotated[float, WithJsonSchema({"type": "string"})]
-"""A page's cursor, as returned in `next`; an opaque text for clients."""
+"""A page's cursor, as returned in `next`; opaque to clients."""
 
 
 class Page(BaseModel, Generic[Item]):
@@ -91,8 +91,8 @@ class Page(BaseModel, Generic[Item]):
 
 
 def format_day(at: float, zone: str = "UTC", now: float | None = None) -> str:
-    """Format as "Monday, November 23, 2026", or relative to `now`: without the year in the same one, and "today" or
-    "yesterday". `zone` is of the IANA's database."""
+    """Format as "Monday, November 23, 2026" or, relative to `now`, without the year if it is the same, and as "today"
+    or "yesterday". `zone` is an IANA time zone."""
     day, today = local_date(at, zone), None if now is None else local_date(now, zone)
     if today and 0 <= (today - day).days <= 1:
         return "today" if day == today else "yesterday"

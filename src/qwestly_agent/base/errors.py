@@ -1,10 +1,10 @@
-"""Errors, each named for its cause; clients get `http_status` and `code`."""
+"""Errors, each named after its cause; clients get `http_status` and `code`."""
 
 from typing import ClassVar
 
 
 class InvalidSettings(Exception):
-    """The process cannot start because a setting is missing or wrong. The message names it."""
+    """The process cannot start because a setting is missing or invalid. The message names the setting."""
 
 
 class AgentError(Exception):
@@ -72,7 +72,7 @@ class OverBudget(AgentError):
 
 
 class StageOverBudget(OverBudget):
-    """All users together have spent the stage's daily budget, or most of it."""
+    """All users together have spent the stage's daily budget, or nearly all of it."""
 
     sentence = "Our AI has reached its limit for today. Please come back tomorrow."
 
@@ -116,7 +116,7 @@ class DataGone(Unavailable):
 
 
 class ModelRefused(Unavailable):
-    """A provider refuses every request because of our key, billing, a model's name or the request format. Retrying is
+    """A provider rejects every request because of our key, billing, a model's name or the request format. Retrying is
     useless until that is fixed."""
 
     code = "model_unavailable"
@@ -124,4 +124,4 @@ class ModelRefused(Unavailable):
 
 
 class Internal(AgentError):
-    """An unforeseen error, with the base class's code, message and status."""
+    """An unexpected error, with the base class's code, message and status."""

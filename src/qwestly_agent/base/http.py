@@ -1,4 +1,4 @@
-"""Limits of requests: the length of their bodies, and the distribution that they come through."""
+"""Limits on requests: the length of their bodies, and the distribution through which they arrive."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from hmac import compare_digest
@@ -15,7 +15,7 @@ from qwestly_agent.base.settings import Secrets, Settings
 
 
 class BoundedBody:
-    """Middleware that reads each body before the route, and responds with 413 to one longer than `most_bytes`.
+    """Middleware that reads each body before the route, and responds with 413 to a body longer than `most_bytes`.
 
     It counts the received bytes: a chunked body has no Content-Length, and a Content-Length may be wrong.
     """
@@ -63,16 +63,17 @@ class BoundedBody:
 
 
 # --- origin -----------------------------------------------------------------------------------------------------------
-# The distribution before the functions' URLs. Whoever finds a function's own URL would walk around its firewall.
+# The distribution in front of the function URLs. Without this check, anyone who finds a function URL could bypass its
+# firewall.
 
 
 ORIGIN_HEADER = "x-origin-secret"
 VIEWER_HEADER = "x-viewer-address"
-"""Added by the distribution: the address of who asks, which is the distribution's own for a function."""
+"""Added by the distribution: the client's address, because a function sees only the distribution's own."""
 
 
 async def check_origin(secrets: Secrets, headers: Mapping[str, str]) -> None:
-    """Let through what the distribution sends. Raises `NotFound` for other requests, which reveals nothing."""
+    """Accept requests from the distribution. Raises `NotFound` for any other request, which reveals nothing."""
     if not secrets.settings.behind_distribution:
         return
     given = headers.get(ORIGIN_HEADER, "")
@@ -81,7 +82,7 @@ async def check_origin(secrets: Secrets, headers: Mapping[str, str]) -> None:
 
 
 def source_of(settings: Settings, headers: Mapping[str, str], peer: str) -> str:
-    """Return the address of who asks. The header counts only where nobody else can set it."""
+    """Return the client's address. The header is trusted only behind the distribution, where nobody else can set it."""
     return headers.get(VIEWER_HEADER, peer) if settings.behind_distribution else peer
 
 

@@ -25,7 +25,7 @@ CAUSES, FRAMES = 5, 5
 
 
 class Event(StrEnum):
-    """All events that are logged."""
+    """All events that can be logged."""
 
     TURN_STARTED = "turn started"
     TURN_ENDED = "turn ended"
@@ -53,7 +53,7 @@ class Event(StrEnum):
 
 
 def cause_of(error: BaseException) -> dict[str, Any]:
-    """Describe an error for a log line by types and locations. Messages are left out, since they may quote user
+    """Describe an error for a log line by types and locations. Messages are left out, because they may quote user
     text."""
     kinds, places, seen = [], [], error
     while seen and len(kinds) < CAUSES:
@@ -67,7 +67,7 @@ def cause_of(error: BaseException) -> dict[str, Any]:
 
 
 class _KindsOnly(logging.Filter):
-    """Replaces errors in log records of libraries with their types, since messages may quote user text."""
+    """Replaces errors in log records of libraries with their types, because messages may quote user text."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
@@ -77,20 +77,20 @@ class _KindsOnly(logging.Filter):
 
 
 def make_logger(level: str) -> Logger:
-    """Make the logger. Attach a run's id with `thread_safe_append_keys`: it belongs to one task."""
+    """Create the logger. Attach a run's id with `thread_safe_append_keys`, which applies only to the current task."""
     for others in ("uvicorn.error", "asyncio"):
         logging.getLogger(others).addFilter(_KindsOnly())
     return Logger(service=SERVICE, level=level, json_serializer=_serialize, utc=True, use_rfc3339=True)
 
 
 NAMESPACE = "QwestlyAgent"
-"""The namespace. Alarms and the dashboard in template.yaml use it and the metric names below."""
+"""Namespace of the metrics. Alarms and the dashboard in template.yaml use it and the metric names below."""
 
 
 def _metrics() -> AmazonCloudWatchEMFProvider:
-    """Make a metrics provider that prints one line of embedded metric format at each flush. Powertools takes the only
-    dimension, `service`, from POWERTOOLS_SERVICE_NAME. It holds the stack's name, since several stacks may share an
-    account."""
+    """Create a metrics provider that prints one line of embedded metric format at each flush. Powertools takes the only
+    dimension, `service`, from POWERTOOLS_SERVICE_NAME. It contains the stack's name, because several stacks may share
+    an account."""
     return AmazonCloudWatchEMFProvider(namespace=NAMESPACE)
 
 
@@ -117,7 +117,7 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
 
 
 def _add_variant(metrics: AmazonCloudWatchEMFProvider, status: str, receipt: Mapping[str, Any]) -> None:
-    """Add the metrics of a rollout. One set of names for the variant and one for the base is enough, since only one
+    """Add the metrics of a rollout. One set of names for the variant and one for the base is enough, because only one
     variant is tried at a time."""
     whose = "Base" if receipt["variant"] == "base" else "Variant"
     metrics.add_metric(f"{whose}Turns", MetricUnit.Count, 1)
@@ -165,7 +165,7 @@ def measure_answer(cost_usd: float) -> None:
 
 
 def measure_planted_lie(model: str, kind: str, language: str, *, passed: bool, judge_errs: bool) -> None:
-    """Emit how a judge answered a planted lie, and whether it has passed too many of the newest."""
+    """Emit how a judge judged a planted lie, and whether the judge has passed too many of the latest ones."""
     metrics = _metrics()
     metrics.add_metric("PlantedLies", MetricUnit.Count, 1)
     metrics.add_metric("PlantedLiesPassed", MetricUnit.Count, int(passed))
@@ -176,7 +176,7 @@ def measure_planted_lie(model: str, kind: str, language: str, *, passed: bool, j
 
 
 def measure_refusal(model: str, status: int | None) -> None:
-    """Emit that a provider refuses every request to this model (`provider:name`), with the HTTP status."""
+    """Emit that a provider rejects every request to this model (`provider:name`), with the HTTP status."""
     metrics = _metrics()
     metrics.add_metric("ModelRefused", MetricUnit.Count, 1)
     metrics.add_metadata("model", model)
@@ -220,14 +220,15 @@ def measure_rollout(*, share: int = 0, taken_back: bool = False, held: bool = Fa
 
 
 def measure_set_aside() -> None:
-    """Emit that a conversation was given up after too many failed attempts to read it."""
+    """Emit that a conversation was set aside after too many failed attempts to read it."""
     metrics = _metrics()
     metrics.add_metric("ConversationsSetAside", MetricUnit.Count, 1)
     metrics.flush_metrics()
 
 
 def measure_stage_over_budget() -> None:
-    """Emit that a turn was refused or a workflow waits because the stage's daily budget is spent or nearly spent."""
+    """Emit that a turn was rejected, or that a workflow waits, because the stage's daily budget is spent or nearly
+    spent."""
     metrics = _metrics()
     metrics.add_metric("StageOverBudget", MetricUnit.Count, 1)
     metrics.flush_metrics()

@@ -15,7 +15,7 @@ class _Pattern:
         return re.compile(self._source, self._flags)
 
     def __getattr__(self, name: str) -> Any:
-        # Store the attribute, so that `__getattr__` is called only at its first use.
+        # Store the attribute, so that `__getattr__` is called only for its first use.
         value = self.__dict__[name] = getattr(self._compiled, name)
         return value
 

@@ -16,15 +16,15 @@ from qwestly_agent.base.observability import Event
 # --- settings ---------------------------------------------------------------------------------------------------------
 # The only module that reads the environment.
 #
-# A value is a literal or a reference (`ssm:/path`, `secret:name`), which `bootstrap` resolves. So production keeps no
-# secret in its environment, and the laptop needs no cloud.
+# A value is a literal or a reference (`ssm:/path`, `secret:name`), which `bootstrap` resolves. Production therefore has
+# no secret in its environment, and local processes need no cloud.
 
 
 CLOCK_OFFSET_SECONDS = float(os.environ.get("CLOCK_OFFSET") or 0)
-"""Added to the machine's time, so that the laptop can play another day. No function of the template sets it."""
+"""Added to the machine's time, so that a local process can run on another day. No function of the template sets it."""
 MINIMUM_SECRET_BYTES = 32
 LONGEST_HOURS_TO_DECIDE = 168.0
-"""The longest time that a state machine waits for a user."""
+"""The longest time in hours that a state machine waits for a user."""
 P256_BEGINNING = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d030107034200")
 _COLOR = re.compile("#[0-9a-fA-F]{6}")
 
@@ -229,12 +229,12 @@ class Settings:
 
     @property
     def has_job_boards(self) -> bool:
-        """True if the stage asks a job board, whether or not this process holds its key."""
+        """True if the stage uses a job board, whether or not this process has its key."""
         return not {"adzuna", "jsearch"}.isdisjoint(self.job_boards.split(","))
 
     @property
     def signing_secret(self) -> str:
-        """The secret of the write API that signs; empty if there is none."""
+        """The secret of the write API that is used to sign; empty if there is none."""
         return next(iter(self.candidate_api_secrets), "")
 
     def resolve(self, look_up: Callable[[Collection[str]], Mapping[str, str]]) -> Self:
@@ -279,7 +279,7 @@ class Settings:
         return resolved
 
     def require(self, *names: str) -> None:
-        """Raise `InvalidSettings` if any of these settings is empty; the message names all that are."""
+        """Raise `InvalidSettings` if any of these settings is empty; the message names all empty ones."""
         if missing := [name.upper() for name in names if not getattr(self, name)]:
             raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
 
@@ -290,7 +290,7 @@ def bare_environment() -> dict[str, str]:
 
 
 def _typed(settings: type[Settings], name: str, value: str) -> Any:
-    kind = type(getattr(settings, name, ""))  # the default of an optional field; a required one is text
+    kind = type(getattr(settings, name, ""))  # type of an optional field's default; a required field is text
     if kind not in (int, float):
         return value
     try:
@@ -330,17 +330,17 @@ def parse_quotas(job_board_quotas: str) -> Mapping[str, tuple[int, int]]:
 
 
 def _is_key_file(secret: str) -> bool:
-    import jwt  # late: most functions have no secret, and it takes long to import
+    import jwt  # imported late: most functions have no secret, and it is slow to import
 
     try:
         jwt.get_algorithm_by_name("HS256").prepare_key(secret)
-    except jwt.InvalidKeyError:  # PyJWT raises the same at each token that is signed or verified with it
+    except jwt.InvalidKeyError:  # PyJWT raises the same for each token signed or verified with it
         return True
     return False
 
 
 def _is_public_key(text: str) -> bool:
-    """True for 91 bytes that begin as each public key of P-256 does (RFC 5480)."""
+    """True for 91 bytes that begin like every P-256 public key (RFC 5480)."""
     try:
         raw = base64.b64decode(text, validate=True)
     except ValueError:
@@ -349,7 +349,7 @@ def _is_public_key(text: str) -> bool:
 
 
 def unused_keys(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the secrets that are not needed with these settings, by name of their field."""
+    """Return the field names of the secrets that are not needed with these settings."""
     keys = {"adzuna": "adzuna_app_key", "jsearch": "jsearch_api_key", "web": "search_api_key"}
     boards = settings.get("job_boards", "").split(",")
     unused = [key for name, key in keys.items() if name not in boards]
@@ -375,7 +375,7 @@ def is_reference(value: object) -> TypeGuard[str]:
 
 
 READ_AGAIN_AFTER_SECONDS = 60
-"""Rate limit, because anybody can trigger a reload by sending a token with a wrong signature."""
+"""Rate limit, because anybody can trigger a reload by sending a token with an invalid signature."""
 
 
 class Secrets:

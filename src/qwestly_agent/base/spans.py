@@ -20,7 +20,7 @@ NAMES = frozenset(
         *("gen_ai.tool.name", "error.type", "exception.type", "server.address"),
     }
 )
-"""Text attributes that contain names only, never user text; our own begin with `qwestly.`. Numbers are kept too."""
+"""Text attributes that contain only names, never user text; our own begin with `qwestly.`. Numbers are kept too."""
 
 
 def random_id(size: int) -> int:
@@ -30,7 +30,7 @@ def random_id(size: int) -> int:
 
 
 class RunIds(IdGenerator):
-    """Makes random ids, except for the first span of a run."""
+    """Generates random ids, except for the first span of a run."""
 
     def __init__(self) -> None:
         self._given: tuple[int, int] | None = None
@@ -52,7 +52,7 @@ class RunIds(IdGenerator):
 
 
 class Spans(SpanProcessor):
-    """Spans that have ended but were not sent yet."""
+    """Spans that have ended but have not been sent yet."""
 
     def __init__(self, *, with_content: bool) -> None:
         self._with_content = with_content

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 FLUSH_SECONDS = 1.0
-"""How long the end of an invocation waits for the collector; after that Lambda freezes the process."""
+"""How long the end of an invocation waits for the collector; afterwards Lambda freezes the process."""
 UNAUTHORIZED = 401
 
 Attributes = Mapping[str, str | bool | int | float]
@@ -142,5 +142,5 @@ async def flush(traces: Traces | None) -> None:
 def child_span(
     traces: Traces | None, name: str, run_id: str, attributes: Attributes | None = None
 ) -> AbstractContextManager[None]:
-    """Return `Traces.below`, or a null context if no traces are sent."""
+    """Return `Traces.child_span`, or a null context if no traces are sent."""
     return traces.child_span(name, run_id, attributes or {}) if traces else nullcontext()

@@ -1,4 +1,4 @@
-"""Briefings: new and pending items, at the time that each user chose."""
+"""Briefings: new and pending items, delivered at the time that each user chose."""
 
 from qwestly_agent.workflow import Workflow
 

@@ -63,15 +63,15 @@ def _first_words(plan: BriefingPlan) -> str:
 
 
 # --- unsubscribe ------------------------------------------------------------------------------------------------------
-# Unsubscribe from one kind of mail by the link in such a mail. The link can do nothing else.
+# Unsubscribe from one kind of mail with the link in such a mail. The link can do nothing else.
 
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
 
 async def unsubscribe(services: Services, limits: Limits, token: str, source: str, *, posted: bool) -> LinkPage:
-    """Return the page; with `posted`, unsubscribe first. The POST needs no form, as RFC 8058 requires: mail programs
-    send it when their user unsubscribes. Mail scanners may send it too, so the app reports it."""
+    """Return the page; if `posted`, unsubscribe first. The POST needs no form, as RFC 8058 requires: mail programs send
+    it when their user unsubscribes. Mail scanners may send it too, so the app reports each unsubscription."""
     brand = Brand.of(services.settings)
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")

@@ -1,4 +1,4 @@
-"""The input and output of the states of `brief`: ids and counts. Items and lines are in the record."""
+"""The input and output of the states of `brief`. They carry ids and counts; items and lines are in the record."""
 
 from qwestly_agent.workflow_state import UserState
 
@@ -8,11 +8,11 @@ class BriefingState(UserState):
     day: str = ""
     """The local day of the briefing; empty if the user requested it."""
     new: int = 0
-    """Number of items that no earlier briefing had."""
+    """Number of items that no earlier briefing contained."""
     lite: bool = False
     """True if a source was missing."""
     tries: int = 0
-    """Number of times that the items were collected."""
+    """How often the items were collected."""
 
     @property
     def run_name(self) -> str:

@@ -1,4 +1,4 @@
-"""The one list of facts behind briefings, their mails and the home page. Each source reads records of one kind, and
+"""The facts behind briefings, their mails and the home page, defined once. Each source reads records of one kind, and
 describes them without user text.
 
 To add a source, write a function and add it to `SOURCES`.
@@ -21,8 +21,8 @@ from qwestly_agent.stores.interviews import describe_status as title_of_intervie
 
 MOST_INTERVIEWS = 5
 MOST_RECORDS = 1_000
-"""Maximum number of records that a source reads, the newest. No user has as many between two briefings, so that the
-figures count the records; the view alone limits the lines."""
+"""Maximum number of records that a source reads, newest first. No user has that many between two briefings, so the
+figures count all records; only the view limits the lines."""
 
 SOURCE_SECONDS = 15.0
 
@@ -31,7 +31,7 @@ Source: TypeAlias = Callable[[Services, str, float], Awaitable[list[Item]]]
 
 
 async def gather_sources(services: Services, user_id: str, since: Mapping[str, float]) -> Gathered:
-    """Return the items of all sources since these moments, queried in parallel within `SOURCE_SECONDS`. A source that
+    """Return the items of all sources since these times, queried in parallel within `SOURCE_SECONDS`. A source that
     fails, hangs or returns invalid items is listed as missing."""
     now = services.clock()
     told = await asyncio.gather(
@@ -57,7 +57,7 @@ async def _ask(services: Services, name: str, source: Source, user_id: str, sinc
 
 
 def _checked(item: Item, source: str) -> Item:
-    """Return the item. Raises `ValueError` if it has no record, or another source's name."""
+    """Return the item. Raises `ValueError` if it has no record, or the name of another source."""
     if item.source != source or not item.records or not all(item.records):
         raise ValueError
     return item
@@ -72,7 +72,7 @@ async def questions(services: Services, user_id: str, since: float) -> list[Item
 
 
 async def drafts(services: Services, user_id: str, since: float) -> list[Item]:
-    """List running drafts, and those that ended since."""
+    """List running drafts, and those that ended since then."""
     touched = await services.drafts.list_changed_since(user_id, since, 0)
     running = [each for each in await services.drafts.list_active(user_id, MOST_RECORDS) if each.status == "running"]
     ended = [each for each in touched if each.status in _ENDED and each.updated_at > since]
@@ -80,9 +80,9 @@ async def drafts(services: Services, user_id: str, since: float) -> list[Item]:
 
 
 async def activity(services: Services, user_id: str, since: float) -> list[Item]:
-    """List effects that were executed or failed since, each once, with its value."""
+    """List effects that were executed or failed since then, each once, with its value."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_CARRIED_OUT)
-    # An outcome that was unknown at first is known by the approval's last event.
+    # An outcome that was unknown at first is in the approval's last event.
     last = {str(each.data.get("approval_id", each.id)): each for each in reversed(found) if each.at > since}
     told = {name: each for name, each in last.items() if not (_is_told_elsewhere(each) or _is_withdrawn(each))}
     about = {each.id: each.about for each in await services.approvals.get_many(user_id, told)} if told else {}
@@ -90,7 +90,7 @@ async def activity(services: Services, user_id: str, since: float) -> list[Item]
 
 
 async def memories(services: Services, user_id: str, since: float) -> list[Item]:
-    """Return one item for all that was remembered since; its content is shown only on the user's page."""
+    """Return one item for everything that was remembered since then; the content is shown only on the user's page."""
     found = await services.memories.newest(user_id, MOST_RECORDS)
     new = [(each.id, each.created_at.timestamp()) for each in found if each.created_at]
     records = tuple(memory_id for memory_id, at in new if at > since)
@@ -109,7 +109,7 @@ async def memories(services: Services, user_id: str, since: float) -> list[Item]
 
 
 async def lessons(services: Services, user_id: str, since: float) -> list[Item]:
-    """List lessons with questions to repeat, at most ten of these a day, repeated until they are answered."""
+    """List lessons with questions to repeat, at most ten questions a day, until they are answered."""
     found, settings = await asyncio.gather(
         services.lessons.newest(user_id, MOST_RECORDS, status="ready"), services.user_settings.get(user_id)
     )
@@ -119,7 +119,7 @@ async def lessons(services: Services, user_id: str, since: float) -> list[Item]:
 
 
 async def new_lessons(services: Services, user_id: str, since: float) -> list[Item]:
-    """List lessons that became ready since, until all their questions are answered."""
+    """List lessons that became ready since then, until all their questions are answered."""
     found = await services.lessons.newest(user_id, MOST_RECORDS, status="ready")
     return [
         Item(
@@ -136,7 +136,7 @@ async def new_lessons(services: Services, user_id: str, since: float) -> list[It
 
 
 async def matches(services: Services, user_id: str, since: float) -> list[Item]:
-    """List new jobs found since that are still open, best first."""
+    """List new jobs found since then that are still open, best first."""
     found = await services.job_matches.list_new(user_id, MOST_RECORDS, since)
     closed = await services.adverts.closed_of([each.advert for each in found], services.clock())
     return [
@@ -149,19 +149,19 @@ async def matches(services: Services, user_id: str, since: float) -> list[Item]:
 
 
 async def applications(services: Services, user_id: str, since: float) -> list[Item]:
-    """List applications whose status changed since."""
+    """List applications whose status changed since then."""
     touched = await services.applications.newest(user_id, MOST_RECORDS)
     return [_of_application(each) for each in touched if _changed_at(each) > since and each.status != "preparing"]
 
 
 async def follow_ups(services: Services, user_id: str, since: float) -> list[Item]:
-    """List due steps of applications, repeated until they are done."""
+    """List due steps of applications, until they are done."""
     due = await services.applications.due_steps(user_id, services.clock(), MOST_RECORDS)
     return [_of_step(each, at, since, services.clock()) for each, at in due]
 
 
 async def interviews(services: Services, user_id: str, since: float) -> list[Item]:
-    """List interviews in progress with their drafts, and those that ended since."""
+    """List interviews in progress with their drafts, and those that ended since then."""
     found = await services.interviews.newest(user_id, MOST_INTERVIEWS)
     begun = [each for each in found if each.interview.turns]
     left = services.clock() - ABANDONED_AFTER_SECONDS
@@ -229,7 +229,7 @@ def _of_draft(draft: Draft, since: float) -> Item:
 
 
 def _of_event(event: ActivityEvent, about: str) -> Item:
-    """`about` is the current proposal of an approval's event, with its value."""
+    """Return the item of an event. `about` is the current proposal of the event's approval, with its value."""
     title = f"{event.title.partition(':')[0]}: {about}" if about else event.title
     return _item("activity", event.id, _CARRIED_OUT[event.type], event.at, title)
 
@@ -241,13 +241,13 @@ def _of_lesson(lesson: Lesson, numbers: Sequence[int], since: float) -> Item:
 
 
 def _is_told_elsewhere(event: ActivityEvent) -> bool:
-    """True for what the items of applications, drafts and memories report."""
+    """True for events that the items of applications, drafts and memories already report."""
     kind, is_drafted = event.data.get("kind"), "draft_id" in event.data
     return event.type == "approval.done" and (kind in ("application", "memory") or (kind == "card" and is_drafted))
 
 
 def _is_withdrawn(event: ActivityEvent) -> bool:
-    """True for an approval that ended before anybody decided, because the user replaced or forgot what it was about."""
+    """True for an approval that ended before anybody decided, because the user replaced or forgot its subject."""
     return event.type == "approval.changed" and event.data.get("decided_by") == "nobody"
 
 
@@ -262,7 +262,7 @@ def _of_application(application: Application) -> Item:
 
 
 def _of_step(application: Application, due_at: float, since: float, now: float) -> Item:
-    # A step that was already due when it was planned counts as new since then.
+    # A step that was already due when it was planned counts as new since it was planned.
     at = max(due_at, application.updated_at)
     title = f"{application.name}: {application.next_step or application.reminder(now)}"
     moment = application.next_at if application.status == "interview" else due_at

@@ -1,4 +1,4 @@
-"""A briefing, as shown to its user: lines with values from the records."""
+"""A briefing as shown to its user: lines with values from the records."""
 
 import asyncio
 from collections import Counter
@@ -21,9 +21,9 @@ from qwestly_agent.text.clean import disable_links, visible, well_formed
 
 RANKS: Sequence[Topic] = ("needs_you", "found", "changed", "failed", "done", "under_way", "remembered")
 MOST_OF_A_TOPIC = 4
-"""Maximum lines of a topic if other topics have items."""
+"""Maximum number of lines of a topic if other topics have items."""
 LONGEST_LINE = 180
-"""In characters."""
+"""Maximum number of characters of a line."""
 COUNTED: dict[Topic, tuple[str, str]] = {
     "needs_you": ("thing needs you", "things need you"),
     "found": ("job was found", "jobs were found"),
@@ -36,8 +36,8 @@ COUNTED: dict[Topic, tuple[str, str]] = {
 
 
 def lines_of(items: Iterable[Item]) -> list[Line]:
-    """Choose the lines, newest first within a topic. Every topic gets a line, and `needs_you` the most. If a topic has
-    more items than lines, its last line counts the rest, so that nothing is left out silently."""
+    """Choose the lines, newest first within a topic. Every topic gets a line, and `needs_you` gets the most. If a topic
+    has more items than lines, its last line counts the remaining ones, so that nothing is left out silently."""
     told: dict[Topic, list[Line]] = {topic: [] for topic in RANKS}
     for line in _once([_line_of(each) for each in sorted(items, key=lambda item: -item.at)]):
         told[line.topic].append(line)
@@ -58,8 +58,8 @@ def _line_of(item: Item) -> Line:
 
 
 def _once(lines: Sequence[Line]) -> Iterable[Line]:
-    """Merge equal lines into one with their count: "Career card declined (3 times)". What needs the user is decided one
-    by one."""
+    """Merge equal lines into one with their count: "Career card declined (3 times)". Lines of `needs_you` stay
+    separate, because each is decided individually."""
     alike: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
         own = line.records if line.topic == "needs_you" else ()
@@ -81,7 +81,7 @@ def _counted(lines: Sequence[Line], places: int) -> Iterable[Line]:
 
 
 def plain(text: str) -> str:
-    """Return the text as one line of visible characters without links, cut to the maximum number of words."""
+    """Return the text as one line of visible characters without links, cut to the maximum length."""
     words = disable_links(" ".join(visible(well_formed(text)).split())).split(" ")
     line = " ".join(words[:WORDS_A_LINE])
     is_cut = len(words) > WORDS_A_LINE or len(line) > LONGEST_LINE
@@ -89,7 +89,7 @@ def plain(text: str) -> str:
 
 
 # --- view -------------------------------------------------------------------------------------------------------------
-# A briefing, as shown to its user.
+# A briefing as shown to its user.
 
 
 Place: TypeAlias = Literal[
@@ -100,14 +100,14 @@ Place: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Told:
-    """The words for a source and for its lines."""
+    """The texts for a source and for its lines."""
 
     label: str
     why: str
-    """Why a line of it is there."""
+    """Why a line from the source is shown."""
     button: str
     place: Place
-    """Where the button leads."""
+    """Where the line's button leads."""
 
 
 SOURCES_TOLD: Mapping[str, Told] = {
@@ -128,7 +128,7 @@ SOURCES_TOLD: Mapping[str, Told] = {
     "interviews": Told("interviews", "You began it with your agent.", "Go on", "interviews"),
     "memories": Told("what was remembered", "You said it in a conversation.", "See what is remembered", "memories"),
 }
-"""By source."""
+"""The texts by source."""
 
 
 class LineAction(BaseModel):
@@ -193,14 +193,15 @@ class BriefingList(Page[BriefingView]):
 
 @dataclass(frozen=True)
 class Current:
-    """The present state of what lines are about. The texts of memories stand only in views, never in stored lines."""
+    """The current state of the records behind the lines. The texts of memories are only in views, never in stored
+    lines."""
 
     waiting: Mapping[str, Approval] = field(default_factory=dict[str, Approval])
     """The pending approvals, by id."""
     memories: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
 
     def text_of(self, line: Line) -> str:
-        """Return the line's text, with the content of the memories that it is about: "Remember: lives in Porto?"."""
+        """Return the line's text, with the content of its memories: "Remember: lives in Porto?"."""
         if line.source == "questions" and len(line.records) == 1 and (asked := self.waiting.get(line.records[0])):
             return plain(f"{asked.line}?")
         contents = [self.memories[each].content.removesuffix(".") for each in line.records if each in self.memories]
@@ -210,7 +211,7 @@ class Current:
 
 
 async def current_state(services: Services, user_id: str, lines: Sequence[Line]) -> Current:
-    """Read what these lines are about."""
+    """Read the records behind these lines."""
     remembered = [each for line in lines if line.source == "memories" for each in line.records]
     waiting, memories = await asyncio.gather(
         services.approvals.list_open(user_id, 0), services.memories.get_many(user_id, remembered)
@@ -245,7 +246,7 @@ def sources_of(briefing: Briefing) -> list[SourceView]:
 
 
 def when_of(line: Line, now: float, zone: str) -> str:
-    """Return for example "today at 8:05 AM", "due since Monday, November 23", or of something ahead "on Monday,
+    """Return, for example, "today at 8:05 AM", "due since Monday, November 23" or, for a future time, "on Monday,
     November 23 at 2:05 PM"."""
     if line.due_at is None:
         moment = format_moment(line.at, zone, now)
@@ -262,7 +263,7 @@ def action_of(line: Line) -> LineAction:
 
 
 def line_view(line: Line, now: float, zone: str, current: Current) -> LineView:
-    """Return the line as at `now`, when it was made."""
+    """Return the line, with times relative to `now`, when the briefing was created."""
     left = sum(each in current.waiting for each in line.records) if line.source in _DECIDED else len(line.records)
     decided = "" if left == len(line.records) else "Decided." if not left else f"{left} wait still."
     return LineView(
@@ -294,7 +295,7 @@ def _sentences(briefing: Briefing, zone: str) -> Iterator[str]:
 
 
 def counted(counts: Mapping[Topic, int], before: Mapping[Topic, int]) -> str:
-    """Return these figures in a sentence; empty if there are none."""
+    """Return these figures as a sentence; empty if there are none."""
     told = [_count(topic, counts[topic], before.get(topic)) for topic in RANKS if topic in counts]
     return f"{'; '.join(told)}." if told else ""
 

@@ -1,4 +1,4 @@
-"""The states of `brief`: start what is due, gather, deliver, and note what was read."""
+"""The states of `brief`: start what is due, gather, deliver, and record what was covered."""
 
 import asyncio
 from collections import Counter
@@ -23,7 +23,7 @@ from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.workflow_state import WorkflowState, state
 
 # --- gather -----------------------------------------------------------------------------------------------------------
-# Query all sources. The last items of a source that fails are repeated.
+# Query all sources. If a source fails, its last items are repeated.
 
 
 FIRST_DAYS_SECONDS = 2 * 86_400.0
@@ -62,7 +62,7 @@ async def new_briefing(services: Services, given: BriefingState, gathered: Gathe
 
 
 async def _gather(services: Services, plan: BriefingPlan) -> Gathered:
-    """Return the items of all sources since the marks of this plan."""
+    """Return the items of all sources since this plan's marks."""
     first = services.clock() - FIRST_DAYS_SECONDS
     return await gather_sources(services, plan.user_id, {name: plan.marks.get(name, first) for name in SOURCES})
 
@@ -73,10 +73,10 @@ async def _gather(services: Services, plan: BriefingPlan) -> Gathered:
 
 @state(BriefingState, ignores_brake=True)
 async def deliver(services: Services, given: BriefingState) -> BriefingState:
-    """Deliver the briefing. Running it again changes nothing: the briefing is already in the app, and no second mail is
+    """Deliver the briefing (idempotent): if it is already in the app, it is not delivered again, and no second mail is
     sent.
 
-    The brake stops it before it starts and before it mails. A mail that is being sent is not interrupted.
+    The brake stops it before it starts and before it sends mail. A mail that is being sent is not interrupted.
     """
     async with pause.named_run(services.runs, given.user_id, given.run_name, services.clock):
         await pause.check(services.signals, given.user_id)
@@ -180,10 +180,10 @@ async def sweep(services: Services, _: BriefingsSwept) -> BriefingsSwept:
 
 
 async def begin_if_due(services: Services, user_id: str) -> str:
-    """Start the user's briefing, or record that nothing is new. Returns the result in a word."""
+    """Start the user's briefing, or record that nothing is new. Returns the result as a single word."""
     plan, now = await services.briefing_plans.get(user_id), services.clock()
     if plan.next is None:
-        # Erased, switched off or unreadable: no longer due.
+        # Erased, switched off or unreadable, and therefore no longer due.
         await services.briefing_plans.reschedule(user_id, now)
         return "off"
     if plan.next.at > now:
@@ -221,7 +221,7 @@ async def _say_nothing_new(services: Services, plan: BriefingPlan, given: Briefi
 
 
 async def _is_away(conversations: Conversations, briefings: Briefings, plan: BriefingPlan, now: float) -> bool:
-    """True if the user has not written, read a briefing or changed a setting for this long."""
+    """True if the user has not written, read a briefing or changed a setting for `AWAY_SECONDS`."""
     since = now - AWAY_SECONDS
     if plan.changed_at and plan.changed_at > since:
         return False

@@ -1,4 +1,4 @@
-"""The actions on published cards: publish, feature and delete a card. The candidate app performs them."""
+"""The actions on published cards: publish, feature and delete a card. The candidate app executes them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ async def card_shown(services: Services, user_id: str, args: CardPublication | C
     shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
     for section in card.get("sections", []):
         heading = section["heading"] or "Without a heading"
-        while heading in shown:  # keep sections of the same name apart, and apart from the headline
+        while heading in shown:  # keep sections with the same name apart, and apart from the headline
             heading += " (more)"
         shown[heading] = " · ".join(section["claims"])
     return shown
@@ -63,7 +63,7 @@ def deletion_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # no
 
 
 async def is_shown_first(services: Services, user_id: str, args: CardActivation) -> bool:
-    """True if the card is still featured, or not, as the action with these arguments left it."""
+    """True if the card is still featured (or not featured) as the action with these arguments left it."""
     return bool((await services.profiles.card(user_id, args.card_id)).get("active")) == args.active
 
 

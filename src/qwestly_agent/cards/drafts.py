@@ -1,4 +1,4 @@
-"""Drafts: read, kept free of contact details, and shown to users and models."""
+"""Drafts: reading them, keeping them free of contact details, and showing them to users and models."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -19,7 +19,7 @@ from qwestly_agent.text.contacts import ContactDetails, contacts_in
 
 
 def advert_of(draft: Draft) -> Advert | None:
-    """Return the advert of the job for which the draft is written."""
+    """Return the advert of the job that the draft is written for."""
     kept = draft.parts.get("advert")
     return Advert.model_validate(kept) if kept else None
 
@@ -39,17 +39,17 @@ def evidence_of(draft: Draft) -> dict[str, Evidence]:
 
 
 def section_draft(draft: Draft, kind: str) -> SectionDraft | None:
-    """Return the latest stored section, of any round."""
+    """Return the latest stored version of a section, from any round."""
     kept = draft.parts.get(f"section_{kind}")
     return SectionDraft.model_validate(kept) if kept else None
 
 
 def style_requests(draft: Draft) -> list[str]:
-    """Return remembered wishes about style and the user's wishes for this card, newest last."""
+    """Return remembered wishes about style and the user's requests for this card, newest last."""
     wishes = draft.parts.get("wishes", ())
     evidence = evidence_of(draft).values()
     remembered = [each.text for each in evidence if each.id in wishes]
-    # Part of a message, which may mean the opposite without the rest: it guides the writer, but is not evidence.
+    # Part of a message may mean the opposite without the rest, so it guides the writer but is not evidence.
     first = [draft.parts["wish"]] if draft.parts.get("wish") else []
     return [*remembered, *first, *(each.text for each in evidence if each.kind == "person")]
 
@@ -59,7 +59,7 @@ def style_requests(draft: Draft) -> list[str]:
 
 
 HIDDEN = Claim(text="A claim")
-"""Replaces a claim with contact details, so that neither a judge nor a draft gets its text."""
+"""Replaces a claim with contact details, so that its text reaches neither a judge nor a draft."""
 HAS_CONTACTS = GroundingVerdict(outcome="refused", refused_by="facts", reasons=(LEFT_OUT,))
 
 
@@ -70,8 +70,8 @@ def hide_contacts(claims: Sequence[Claim], details: ContactDetails) -> tuple[Cla
 
 
 def without_contacts(checked: CheckedCard, details: ContactDetails) -> CheckedCard:
-    """Leave out claims with contact details in their text or quotes, or spread over neighboring claims, and list them
-    without their text. A heading with contact details is replaced by the usual one."""
+    """Leave out claims whose text or quotes contain contact details, also if these are spread over neighboring claims,
+    and list them without their text. A heading with contact details is replaced by the default one."""
     card = checked.card
     lines = [("", card.headline)] if card.headline else []
     for section in card.sections:
@@ -99,7 +99,7 @@ def without_contacts(checked: CheckedCard, details: ContactDetails) -> CheckedCa
 
 
 def _is_reachable(text: str) -> bool:
-    """True for an e-mail address or telephone number, whoever owns it."""
+    """True if the text contains an email address or telephone number, whoever it belongs to."""
     return any(each.kind in ("email", "phone") for each in contacts_in(text))
 
 
@@ -127,7 +127,7 @@ class DraftText(_Frozen):
     left_out: tuple[ShownLeftOut, ...]
     """Claims without support, with the reasons."""
     unchecked: tuple[str, ...] = ()
-    """The user's own words, which stand in the place of claims that no judge was available for."""
+    """The user's own words, which replace claims for which no judge was available."""
     headline: str | None = None
     """A card's headline; null if it was left out."""
     sections: tuple[DraftSection, ...] = ()
@@ -137,7 +137,7 @@ class DraftText(_Frozen):
 
 
 def text_of_draft(draft: Draft) -> DraftText | None:
-    """Return the text that was checked last; None if there is none, or while a new one is written."""
+    """Return the text that was checked last; None if there is none, or while a new one is being written."""
     if draft.status == "running" or "card" not in draft.parts:
         return None
     return _text(draft.kind, checked_of(draft))
@@ -186,12 +186,12 @@ def _text(kind: DraftKind, checked: CheckedCard) -> DraftText:
 
 
 def headlines_of(checked: CheckedCard) -> list[Claim]:
-    """Return the headlines within LinkedIn's limit."""
+    """Return the headlines that are within LinkedIn's limit."""
     return [claim for claim in checked.card.claims if len(claim.text) <= LONGEST_HEADLINE]
 
 
 def text_of(checked: CheckedCard) -> str:
-    """Join as many claims as fit into LinkedIn's limit."""
+    """Join as many claims as fit within LinkedIn's limit."""
     text = ""
     for claim in (claim for section in checked.card.sections for claim in section.claims):
         longer = f"{text} {claim.text}".strip()
@@ -240,7 +240,7 @@ def _stage(draft: Draft) -> Stage | None:
 
 class DraftDetail(DraftView):
     content: DraftText | None
-    """Null if there is no text, or not yet."""
+    """Null if there is no text, or none yet."""
 
 
 def draft_detail(draft: Draft) -> DraftDetail:

@@ -1,4 +1,4 @@
-"""The evidence for a user's documents: each piece with its source and the sections that it is for."""
+"""The evidence for a user's documents: each piece with its source and the sections that it supports."""
 
 import asyncio
 import re
@@ -43,13 +43,13 @@ from qwestly_agent.text.contacts import without_contacts
 from qwestly_agent.text.language import language_of
 
 # --- resume evidence --------------------------------------------------------------------------------------------------
-# Evidence from the user's résumé: fields that the judge supported, in the résumé's own words.
+# Evidence from the user's résumé: fields that the judge found supported, in the résumé's own words.
 
 
 MOST_LOOKED_AT = 3
-"""Number of résumés searched, so that an unreadable one does not hide an earlier one."""
+"""Number of résumés considered, so that an unreadable one does not hide an earlier one."""
 MOST_RESUME_CHARACTERS = 8_000
-"""Maximum characters of one résumé, a third of the limit of a prompt; the rest is dropped."""
+"""Maximum number of characters from one résumé, a third of a prompt's limit; the rest is dropped."""
 HEADER_ENDS = "\n\n"
 """Separates a position's name from its details."""
 
@@ -66,7 +66,7 @@ _PIECES = {
     "projects": "more",
     "publications": "more",
 }
-"""Sections that make one piece as a whole."""
+"""Sections that are combined into one piece."""
 _SPEAKS_FOR = {
     "work": frozenset({HEADLINE, SUMMARY, EXPERIENCE, ACHIEVEMENTS, SKILLS}),
     "education": frozenset({EDUCATION}),
@@ -74,7 +74,7 @@ _SPEAKS_FOR = {
     "skills": frozenset({SKILLS}),
     "more": frozenset({SUMMARY, EXPERIENCE, ACHIEVEMENTS, EDUCATION}),
 }
-"""Sections that each kind of piece supports, in the order of the evidence."""
+"""Sections that each kind of piece supports; the kinds are in the order of the evidence."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class ResumePiece:
 
 
 def pieces_of(resumes: Iterable[ResumeRecord]) -> list[ResumePiece]:
-    """Return the evidence of the newest résumé that could be read."""
+    """Return the evidence from the newest résumé that could be read."""
     read = (each for each in resumes if each.read and each.status not in UNDER_WAY)
     newest = next(read, None)
     return list(_bounded_pieces(_pieces(newest))) if newest else []
@@ -137,7 +137,7 @@ def _lines_of_fields(fields: Iterable[ReadField]) -> str:
 
 
 def _fields_of(kind: str, fields: Sequence[ReadField]) -> Fields:
-    # A date as written if it is not a calendar date: "present".
+    # A date is used as written if it is not a calendar date: "present".
     value = {_name(each): visible(each.value or each.original) for each in fields}
     start, end = value.get("startDate", ""), value.get("endDate", "")
     if kind == "work":
@@ -168,7 +168,8 @@ def _bounded_pieces(pieces: Iterable[ResumePiece]) -> Iterator[ResumePiece]:
 
 MOST_MEMORIES, MOST_PASSAGES, MOST_INTERVIEWS = 60, 20, 5
 MOST_CHARACTERS = 24_000
-"""About 6,000 tokens, included in the prompt of every section. Evidence beyond the limit is dropped from the end."""
+"""Maximum number of characters, about 6,000 tokens, included in the prompt of every section. Evidence beyond the limit
+is dropped from the end."""
 MOST_SKILLS = 60
 
 _NEXT = frozenset({PREFERENCES})
@@ -197,7 +198,7 @@ class GatheredEvidence:
     evidence: Evidence
     speaks_for: frozenset[str]
     is_wish: bool = False
-    """True for a wish about how to write about the user; it supports no section."""
+    """True for a wish about how to write about the user; a wish supports no section."""
 
 
 async def gather(services: Services, user_id: str) -> list[GatheredEvidence]:
@@ -208,7 +209,8 @@ async def gather(services: Services, user_id: str) -> list[GatheredEvidence]:
         services.interviews.newest(user_id, MOST_INTERVIEWS),
         services.resumes.newest(user_id, MOST_LOOKED_AT),
     )
-    # Without a vector, because no model is called here. The profile's names are in the résumé too, in any language.
+    # Search without a vector, because no model is called here. The profile's names occur in the résumé too, in any
+    # language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
     passages = await services.knowledge.search(user_id, words, None, MOST_PASSAGES)
     talked_of = (each for kept in interviews for each in _of_interview(kept))
@@ -332,7 +334,7 @@ def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_interview(kept: StoredInterview) -> Iterator[GatheredEvidence]:
-    """Yield a piece for each topic, with the user's words, not the draft's."""
+    """Yield a piece for each topic, in the user's words, not the draft's."""
     for place, topic in enumerate(kept.interview.topics):
         if words := kept.interview.words_of(topic):
             source = f"your interview: {topic.title}"
@@ -364,7 +366,7 @@ def _of_passage(passage: Passage) -> GatheredEvidence:
 def _evidence(
     id: str, kind: Any, text: str, source: str, trust: Trust = "user_said", fields: Fields | None = None
 ) -> Evidence:
-    if kind in ("profile", "employment"):  # already removed from documents; messages are compared with themselves
+    if kind in ("profile", "employment"):  # documents have none left; messages are compared as typed
         text, _ = without_contacts(text)
     return Evidence(
         id=id,
@@ -397,7 +399,7 @@ def _dicts(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _in_words(date: str) -> str:
-    """Return a month in words, as in a document: "April 2021" for 2021-04."""
+    """Return a month in words, as written in a document: "April 2021" for 2021-04."""
     year, _, month = date.partition("-")
     is_month = re.fullmatch(r"\d{4}-(?:0[1-9]|1[0-2])", date)
     return f"{month_name[int(month)]} {year}" if is_month else date

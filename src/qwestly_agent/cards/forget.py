@@ -33,14 +33,15 @@ async def forget_in_drafts(
 
 
 async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Draft:
-    """Return the draft without content that was forgotten while it was written, which the forgetting could not find."""
+    """Return the draft without content that was forgotten while the draft was being written, and that the forgetting
+    could therefore not find."""
     drafts = services.drafts
     draft = await drafts.get(user_id, draft_id)
     cited = {each["id"]: each["text"] for each in draft.parts.get("evidence", ()) if _is_forgettable(each["id"])}
     if gone := await _gone(services, user_id, cited):
         await _forget_in_draft(drafts, draft, gone, lambda _: False)
         draft = await drafts.get(user_id, draft_id)
-    # Sections written meanwhile may cite evidence that was removed.
+    # Sections written in the meantime may cite evidence that was removed.
     there = {each["id"] for each in draft.parts.get("evidence", ())}
     if lost := set(filter(_is_forgettable, _cited_in(draft.parts))) - there:
         await _forget_in_draft(drafts, draft, lost, lambda _: False)
@@ -49,7 +50,7 @@ async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Dra
 
 
 async def words_of_topics(interviews: Interviews, user_id: str) -> dict[str, str]:
-    """Return the user's words on each topic of an interview, by the evidence's id."""
+    """Return the user's words on each interview topic, by the id of the evidence."""
     return {
         evidence_id_of_topic(kept.conversation_id, place): words
         for kept in await interviews.newest(user_id, MOST_INTERVIEWS)
@@ -63,8 +64,8 @@ def _is_forgettable(evidence_id: str) -> bool:
 
 
 async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> set[str]:
-    """Return the ids of evidence whose memory was forgotten, whose résumé was deleted, or whose text changed. An
-    interview that continued may have additional text."""
+    """Return the ids of evidence whose memory was forgotten, whose résumé was deleted, or whose text changed. Text
+    added to an interview that continued is not a change."""
     memory_ids = [each.removeprefix(MEMORY) for each in cited if each.startswith(MEMORY)]
     found = await services.memories.get_many(user_id, memory_ids)
     words = {evidence_id(each.id): words_of_memory(each) for each in found}
@@ -83,8 +84,8 @@ async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> s
 async def _forget_in_draft(
     drafts: Drafts, draft: Draft, gone: set[str], contains_forgotten: Callable[[str], bool]
 ) -> bool:
-    """Remove the evidence from a draft, and return whether it contained any. If another process writes a part
-    meanwhile, read again."""
+    """Remove the evidence from a draft, and return whether the draft contained any. If another process writes a part in
+    the meantime, read the draft again."""
     flagged = False
     while True:
         parts = {name: _without(name, part, gone, contains_forgotten) for name, part in draft.parts.items()}

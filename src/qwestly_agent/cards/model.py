@@ -22,7 +22,7 @@ from qwestly_agent.workflow_state import TokenAnswer, WorkState
 
 
 MOST_ROUNDS = 4
-"""Rounds of a draft: the first, and three with the user's change requests."""
+"""Maximum number of rounds of a draft: the first, and three with the user's change requests."""
 
 
 class NothingToTell(AgentError):
@@ -60,9 +60,9 @@ class CardState(WorkState):
     draft_id: str
     round: int = Field(default=1, ge=1)
     sections: tuple[str, ...] = ()
-    """Kinds of the sections to be drafted next."""
+    """Kinds of the sections to draft next."""
     is_tailored: bool = False
-    """True if it is written for a job, and compared with its advert."""
+    """True if the document is written for a job, and compared with its advert."""
     section: str = ""
     """The section that this state drafts."""
     answer: Answer | None = None
@@ -89,7 +89,7 @@ async def update_progress(
 
 
 # --- outline ----------------------------------------------------------------------------------------------------------
-# The outline of a card: its sections, and the writer's instructions for each.
+# The outline of a card: its sections, and the instructions to the writer for each.
 
 
 HEADLINE, SUMMARY, EXPERIENCE, ACHIEVEMENTS = "headline", "summary", "experience", "achievements"
@@ -142,7 +142,7 @@ CARD: Mapping[str, Outlined] = {
         ),
     )
 }
-"""Sections in the order of the card."""
+"""Sections in the order in which they appear on the card."""
 
 RESUME_SECTIONS: Mapping[str, Outlined] = {
     HEADLINE: Outlined(HEADLINE, "Headline", _HEADLINE.capitalize(), 1),
@@ -190,10 +190,10 @@ PROFILE: Mapping[str, Outlined] = {
         Outlined("profile_languages", "Languages", f"The languages they speak: {_SHORT}.", 20),
     )
 }
-"""Fields of the profile that can be redrafted."""
+"""Profile fields that can be redrafted."""
 
 OUTLINES: Mapping[str, Outlined] = {**CARD, **PROFILE, **RESUME_SECTIONS, ABOUT: LINKEDIN_ABOUT, LETTER: COVER_LETTER}
-"""The outlines of everything that generate_card drafts."""
+"""The outlines of everything that `generate_card` drafts."""
 
 _IN_OTHER_LANGUAGES: Mapping[str, Mapping[str, str]] = {
     "Headline": {"de": "Überschrift", "fr": "Titre", "es": "Titular", "pt": "Título"},

@@ -34,11 +34,11 @@ from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Messages
 
 # --- by position ------------------------------------------------------------------------------------------------------
-# Order the claims of a card by position: each is followed by its details and achievements.
+# Order the claims of a card by position: each position is followed by its details and achievements.
 
 
 def by_position(sections: Sequence[Section], evidence: EvidenceById) -> tuple[Section, ...]:
-    """Move achievements below their position; those without a known position stay."""
+    """Move achievements below their position; those without a known position stay in place."""
     claims = {each.kind: each.claims for each in sections}
     positions = _positions(evidence)
     under: dict[str, list[Claim]] = {}
@@ -74,7 +74,7 @@ def _positions(evidence: EvidenceById) -> dict[str, Evidence]:
 
 
 def _named(claim: Claim, positions: EvidenceById) -> str | None:
-    """Return the position that the claim quotes and names by title and employer."""
+    """Return the position that the claim both quotes and names by title and employer."""
     said = claim.text.casefold()
     found = [
         name
@@ -115,7 +115,8 @@ LONGEST_LINE, LONGEST_TEXT, MOST_CLAIMS, MOST_SECTIONS = 300, 5_000, 60, 20
 
 
 def publication_of(draft: Draft) -> Proposal:
-    """Return the proposal to publish exactly the stored card of a draft. Raises `NotFound` if there is none."""
+    """Return the proposal to publish the stored card of a draft exactly as it is. Raises `NotFound` if there is
+    none."""
     if draft.kind != "card" or "card" not in draft.parts:
         raise NotFound("There is no finished card in this draft.")
     evidence, checked = evidence_of(draft), supported_in(draft)
@@ -148,7 +149,8 @@ def _text_of(card: Card) -> CardText:
 
 
 def supported_in(draft: Draft) -> CheckedCard:
-    """Return the drafted card without claims whose evidence is gone. Raises `NotFound` if no section is left."""
+    """Return the drafted card without claims whose evidence no longer exists. Raises `NotFound` if no section is
+    left."""
     evidence = evidence_of(draft)
     checked = checked_of(draft)
     checked = keep_claims(checked, lambda claim: evidence.keys() >= set(claim.evidence))
@@ -158,7 +160,7 @@ def supported_in(draft: Draft) -> CheckedCard:
 
 
 def cited_in(card: Card) -> tuple[str, ...]:
-    """Return the ids of the card's evidence, each once."""
+    """Return the ids of the evidence that the card cites, each once."""
     return tuple(dict.fromkeys(name for claim in card.claims for name in claim.evidence))
 
 
@@ -243,7 +245,7 @@ def quotes_of(claim: Claim, evidence: EvidenceById, sources: Mapping[str, Quoted
 
 
 def _source_name(item: Evidence) -> str:
-    """Return the name of the source, with the fields that a claim's dates may rest on."""
+    """Return the name of the source, with the fields on which a claim's dates may be based."""
     fields = item.fields
     time = " – ".join(filter(None, (fields.start, fields.end)))
     names = (fields.title or fields.degree, fields.company or fields.school)
@@ -259,8 +261,8 @@ MOST_READ = 50
 
 
 def profile_proposal(draft: Draft, earlier: Approval) -> Proposal:
-    """Propose to replace the text of `earlier` with the stored text. Raises `Invalid` if it is not accepted, and
-    `NotFound` if there is none."""
+    """Propose to replace the text of `earlier` with the stored text. Raises `Invalid` if the action does not accept it,
+    and `NotFound` if there is none."""
     if "card" not in draft.parts:
         raise NotFound("There is no text in this draft.")
     checked, evidence = supported_in(draft), evidence_of(draft)
@@ -278,9 +280,9 @@ def _action(draft: Draft, checked: CheckedCard) -> tuple[AnyAction, dict[str, An
 
 
 async def check_still_wanted(services: Services, earlier: Approval, proposal: Proposal, asks_as: str) -> None:
-    """Raises `Overtaken` if, since `earlier` was decided, another approval for the same was requested, or the user
-    changed it, or deleted or replaced the message that led to it. `asks_as` is the id of the approval that would ask
-    again."""
+    """Raises `Overtaken` if, since `earlier` was decided, another approval on the same subject was requested, or the
+    user changed the subject, or deleted or replaced the message that led to `earlier`. `asks_as` is the id of the
+    approval to be requested."""
     if earlier.status != "revised" or earlier.revised_by == asks_as:
         return
     newest = await services.approvals.list_all(earlier.user_id, MOST_READ)
@@ -304,7 +306,7 @@ async def _still_stands(conversations: Conversations, messages: Messages, earlie
 
 
 async def _is_changed(services: Services, earlier: Approval) -> bool:
-    if earlier.args == "{}":  # its text was forgotten, with the preview
+    if earlier.args == "{}":  # its text was forgotten, along with the preview
         return False
     action = services.actions[earlier.tool]
     shown = await action.read_current(services, earlier.user_id, action.arguments_of(earlier))
@@ -319,7 +321,7 @@ LAST_ROUND = "It was drafted as often as it can be in one go: take it like this,
 
 
 async def ask_to_publish(services: Services, given: dict[str, Any]) -> ApprovalRequest:
-    """Raises `Overtaken` if the approval is no longer needed, and `NotFound`."""
+    """Return the request for approval. Raises `Overtaken` if the approval is no longer needed, and `NotFound`."""
     user_id = given["user_id"]
     draft = await drop_forgotten(services, user_id, given["draft_id"])
     approval_id = _id_of_round(draft, given.get("revises"))
@@ -335,5 +337,5 @@ async def ask_to_publish(services: Services, given: dict[str, Any]) -> ApprovalR
 
 
 def _id_of_round(draft: Draft, revises: str | None) -> str:
-    """Return an id that is deterministic for a round of a draft."""
+    """Return the approval's id, which is deterministic for a round of a draft."""
     return f"ap_{sha256_hex(draft.id, str(draft.round), revises or '')[:32]}"

@@ -94,14 +94,14 @@ def _sections(count: int) -> str:
 
 
 # --- cover ------------------------------------------------------------------------------------------------------------
-# Compare an advert's requirements with the user's evidence: each is met, partly met, or not met, by quotes.
+# Compare an advert's requirements with the user's evidence: quotes show whether each is met, partly met, or not met.
 
 
 MODEL: Tier = "fast"
 COVER_SECONDS = 60.0
 MOST_REQUIREMENTS = 12
 OF_A_PROMPT = 8_000
-"""Maximum characters of an advert."""
+"""Maximum number of characters of an advert in a prompt."""
 ADVERT = "advert"
 
 COVERAGE_INSTRUCTIONS = """\
@@ -137,8 +137,8 @@ class Requirements(BaseModel):
 
 @state(CardState)
 async def cover(services: ModelServices, card: CardState) -> CardState:
-    """Compare the advert with the evidence, and store the coverage. Both models are called once. Raises the errors of
-    `structured_output`, and `ModelUnavailable` without a judge."""
+    """Compare the advert with the evidence, and store the coverage. Each of the two models is called once. Raises the
+    errors of `structured_output`, and `ModelUnavailable` without a judge."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     advert, coverage, evidence = advert_of(draft), coverage_of(draft), evidence_of(draft)
     if advert is None or (coverage and coverage.checked):
@@ -190,8 +190,8 @@ def words_of(advert: Advert | None) -> str:
 
 
 def _requirements(compared: Sequence[Covered], advert: Advert) -> tuple[Requirement, ...]:
-    """Keep requirements that are verbatim in the advert, each once. A requirement marked as met without a quote counts
-    as not met."""
+    """Keep each requirement that is verbatim in the advert, once. A requirement marked as met without a quote counts as
+    not met."""
     asked = quoted(words_of(advert))
     found = {each.advert_quote: _requirement(each) for each in compared if find_span(each.advert_quote, asked)}
     return tuple(found.values())[:MOST_REQUIREMENTS]
@@ -222,16 +222,17 @@ def _source(advert: Advert) -> QuotedSource:
 
 
 # --- write section ----------------------------------------------------------------------------------------------------
-# Write one section of a career document: statements with quotes, grounded, and rewritten once if the judge rejected
-# some.
+# Write one section of a career document: statements with quotes, which are grounded, and rewritten once if the judge
+# rejected some.
 #
-# The section is stored before it is judged, and each verdict before the next request, so a repeated state pays for
+# The section is stored before it is judged, and each verdict before the next request, so that a retried state pays for
 # nothing twice.
 
 
 WRITER: Tier = "pro"
 SECTION_SECONDS = 90.0
-"""Time for one answer of the writer, including retries. A section needs at most two, and two of the judge."""
+"""Timeout for one answer of the writer, including retries. A section needs at most two answers of the writer, and two
+of the judge."""
 LONGEST_CLAIM, LONGEST_HEADING, LONGEST_QUOTE = 400, 80, 800
 MOST_QUOTES = 8
 OUTPUT_RETRIES = 2
@@ -299,13 +300,13 @@ class SectionOrder:
     style: Style
     evidence: Mapping[str, Evidence]
     wishes: Sequence[str] = ()
-    """The user's wishes, newest last."""
+    """The user's change requests, newest last."""
     before: Section | None = None
-    """The section before the newest wish."""
+    """The section before the newest change request."""
     advert: str = ""
-    """The advert of the job for which the document is written; it guides the text, but is not evidence."""
+    """The advert of the job that the document is written for; it guides the text, but is not evidence."""
     contacts: ContactDetails = field(default_factory=ContactDetails)
-    """Contact details that must not be in any claim."""
+    """Contact details that no claim may contain."""
 
 
 Keep = Callable[[SectionDraft], Awaitable[None]]
@@ -316,20 +317,20 @@ Answer = TypeVar("Answer", DraftedSection, Replacements)
 
 @dataclass(frozen=True)
 class SectionWriter:
-    """Writes one section. Its methods raise what `structured_output` raises."""
+    """Writes one section. Its methods raise the errors of `structured_output`."""
 
     services: ModelServices
     user_id: str
     order: SectionOrder
     keep: Keep
-    """Called with the section after each answer of a model."""
+    """Called with the section after each answer from a model."""
 
     @cached_property
     def sources(self) -> Mapping[str, QuotedSource]:
         return sources_of(self.order.evidence)
 
     async def write(self, kept: SectionDraft | None = None) -> SectionDraft:
-        """Return the section with a verdict for each claim. `kept` is what an earlier attempt stored."""
+        """Return the section with a verdict for each claim. `kept` is the section stored by an earlier attempt."""
         if kept is None:
             kept = SectionDraft(section=await self._first())
             await self.keep(kept)
@@ -350,7 +351,7 @@ class SectionWriter:
         return Section(kind=outlined.kind, heading=heading, claims=hide_contacts(claims, self.order.contacts))
 
     async def _grounded(self, section: SectionDraft) -> SectionDraft:
-        """Judge each claim that has no verdict yet, or an unchecked one."""
+        """Judge each claim that has no verdict yet, or is unchecked."""
         model = self.services.judges[WRITER]
         statements = _statements(section.section.claims, section.section.kind)
         verdicts = dict(enumerate(section.verdicts))
@@ -382,7 +383,8 @@ class SectionWriter:
         return section.model_copy(update={"section": written, "verdicts": tuple(verdicts), "rewritten": True})
 
     async def _ask(self, output_type: type[Answer], prompt: str) -> Answer:
-        """Ask the writer, and reject its answer while a claim has no quotes, or figures that are not in them."""
+        """Ask the writer, and reject its answer while any claim has no quotes, or has figures that are not in its
+        quotes."""
         latest: list[Answer] = []
 
         def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
@@ -478,16 +480,16 @@ def _claim(drafted: DraftedClaim) -> Claim:
 
 
 def _cleaned(text: str) -> str:
-    """Return one line without invisible characters and links."""
+    """Return the text as one line without invisible characters and links."""
     return safe_text(" ".join(visible(well_formed(text)).split()), ())
 
 
 # --- draft section ----------------------------------------------------------------------------------------------------
-# Draft one section of this round. Models' answers are stored, so that a retry does not request them again.
+# Draft one section of this round. The models' answers are stored, so that a retry does not request them again.
 
 
 MOST_TRIES = 3
-"""Attempts to reach the judge for a section; after that its claims are marked as unchecked."""
+"""Maximum number of attempts to reach the judge for a section; after that, its claims are marked as unchecked."""
 
 
 @state(CardState)
@@ -530,7 +532,7 @@ async def _tell_sections(drafts: Drafts, clock: Clock, card: CardState) -> None:
     plan = draft.parts["plan"]
     sections = (section_draft(draft, kind) for kind in plan)
     done = sum(bool(each and each.done and each.round == card.round) for each in sections)
-    if draft.status == "running" and done < len(plan):  # another process may have ended it meanwhile
+    if draft.status == "running" and done < len(plan):  # another process may have ended it
         label = f"Drafting {done + 1} of {len(plan)} sections"
         await drafts.update(card.user_id, card.draft_id, clock(), label=label)
 
@@ -540,7 +542,7 @@ def _style(draft: Draft) -> Style:
 
 
 # --- profile texts ----------------------------------------------------------------------------------------------------
-# Profile texts (an About section, headlines): each is one section, written within one tool call.
+# Profile texts (an About section, headlines): each is one section, written within a single tool call.
 #
 # The answers of the writer and the judge are stored in the draft, as for a card's sections, so that nothing is paid for
 # twice after an interrupted attempt.
@@ -549,8 +551,9 @@ def _style(draft: Draft) -> Style:
 async def write_profile_text(
     services: ModelServices, draft: Draft, outlined: Outlined, revised: CheckedCard | None = None
 ) -> Draft:
-    """Write the text, or continue a stored one; keep only supported claims, and return the draft with it. `revised` is
-    the user's change request. Raises `NothingToTell`, `NothingSupported` and what `structured_output` raises."""
+    """Write the text, or continue a stored one; keep only supported claims, and return the draft with the text.
+    `revised` is the text that the user wants changed. Raises `NothingToTell`, `NothingSupported` and the errors of
+    `structured_output`."""
     drafts, user_id, style = services.drafts, draft.user_id, cast(Style, draft.style)
     draft = await _going_on(services, draft) if "evidence" in draft.parts else await _with_evidence(services, draft)
 

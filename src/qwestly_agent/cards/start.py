@@ -1,4 +1,4 @@
-"""Start cards, and write profile texts, for a run's tools."""
+"""Start cards, and write profile texts, for the tools of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ ALIVE_SECONDS = 1_800.0
 """A draft without an update for this long counts as dead, whatever its status."""
 
 GONE_ON_WITH_SECONDS = 86_400.0
-"""Time during which an unfinished text is continued; after that it is started again, as there may be new evidence."""
+"""Time during which an unfinished text is continued; after that it is started again, because there may be new
+evidence."""
 NOT_FINISHED = "Not finished yet. Ask for it again, and it goes on from here"
 
 
@@ -33,7 +34,7 @@ class ProfileText:
 
 @dataclass(frozen=True)
 class Cards:
-    """The cards and texts of one run's user."""
+    """The cards and texts of a run's user."""
 
     services: ModelServices
     user_id: str
@@ -60,13 +61,13 @@ class Cards:
         return draft
 
     async def about(self, style: Style, wish: str, revises: str = "") -> ProfileText:
-        """Write an About section. `revises` is the id of a draft of which to write a new version. Raises `NotFound` and
-        what `write_profile_text` raises."""
+        """Write an About section. `revises` is the id of a draft to write a new version of. Raises `NotFound` and the
+        errors of `write_profile_text`."""
         before = await self._about_before(revises) if revises else None
         return await self._profile_text("about", LINKEDIN_ABOUT, style, wish, before, revises)
 
     async def headlines(self, wish: str) -> ProfileText:
-        """Write headlines. Raises what `write_profile_text` raises."""
+        """Write headlines. Raises the errors of `write_profile_text`."""
         return await self._profile_text("headlines", HEADLINES, "concise", wish)
 
     async def _profile_text(
@@ -78,7 +79,7 @@ class Cards:
         before: CheckedCard | None = None,
         revises: str = "",
     ) -> ProfileText:
-        # Lazy: its regular expressions for figures compile slowly, and few turns write such a text.
+        # Imported late: its regular expressions for figures compile slowly, and few turns write such a text.
         from qwestly_agent.cards.reader import write_profile_text
 
         draft = self._draft(kind, style, NOT_FINISHED, wish, revises)
@@ -89,7 +90,8 @@ class Cards:
         return ProfileText(draft.id, checked_of(draft), changed_nothing(draft))
 
     async def _tried(self, draft: Draft) -> Draft | None:
-        """Find a draft of the same text that was started earlier in this run, or recently and not finished."""
+        """Find a draft of the same text that was started earlier in this run, or that was started recently and is
+        unfinished."""
         tries = await self.services.drafts.list_earlier_attempts(draft, self.services.clock() - GONE_ON_WITH_SECONDS)
         found = next((each for each in tries if _wanted(each) == _wanted(draft)), None)
         mine = {"run_id": self.run_id, "conversation_id": self.conversation_id}
@@ -110,7 +112,7 @@ class Cards:
 
     def _draft(self, kind: DraftKind, style: Style, label: str, wish: str, revises: str = "") -> Draft:
         now = self.services.clock()
-        # Deterministic: the same wish in the same run yields the same draft.
+        # Deterministic: the same request in the same run yields the same draft.
         name = sha256_hex(self.user_id, self.conversation_id, self.run_id, kind, style, wish, revises)[:32]
         return Draft(
             id=f"{kind}_{name}",

@@ -51,7 +51,7 @@ from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import OutcomeUnknown, expire_if_pending, state
 
 # --- keep draft -------------------------------------------------------------------------------------------------------
-# Assemble the card from its sections, and ask the gate whether to request approval for its publication.
+# Assemble the card from its sections, and ask the gate whether publishing it needs approval.
 #
 # From here on the card does not change: the approval refers to this version.
 
@@ -90,11 +90,11 @@ def _drafted(checked: CheckedCard, *, is_asked: bool, unchanged: bool) -> str:
     left_out = len(checked.left_out)
     claims = "1 claim" if left_out == 1 else f"{left_out} claims"
     label = f"Draft ready. We left out {claims} we couldn’t support" if left_out else "Drafted"
-    return f"{label}. {UNCHANGED}" if unchanged and not is_asked else label  # the approval shows it to the user
+    return f"{label}. {UNCHANGED}" if unchanged and not is_asked else label  # the approval shows this to the user
 
 
 def checked_card(draft: Draft, round: int) -> CheckedCard:
-    """Assemble the sections of this round into a card, in reading order, without sections that have no claims."""
+    """Assemble the sections of this round into a card, in reading order, leaving out sections without claims."""
     kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
     evidence = evidence_of(draft)
     sources = sources_of(evidence)
@@ -111,8 +111,8 @@ def checked_card(draft: Draft, round: int) -> CheckedCard:
 
 
 def _with_checked_heading(section: Section, sources: Mapping[str, QuotedSource]) -> tuple[Section, tuple[LeftOut, ...]]:
-    """Replace a heading with the usual one if it has figures that are not in its claims' quotes, as headings have no
-    quotes."""
+    """Replace the heading with the default one if it has figures that are not in its claims' quotes, because headings
+    have no quotes."""
     found = [spot for claim in section.claims for quote in claim.quotes if (spot := find_quote(quote, sources))]
     heading = Statement(text=section.heading, language=language_of(section.heading))
     facts = check_facts(heading, found)
@@ -124,14 +124,14 @@ def _with_checked_heading(section: Section, sources: Mapping[str, QuotedSource])
 
 
 # --- read decision ----------------------------------------------------------------------------------------------------
-# Read the user's decision from the record, or note that there is none.
+# Read the user's decision from the record, or record that there is none.
 #
 # Only the record is trusted, not the input that resumed the execution.
 
 
 @state(CardState, ignores_brake=True)
 async def read_decision(services: Services, card: CardState) -> CardState:
-    """Read the decision, or expire the approval. Under the brake a decision is only recorded, and its time keeps
+    """Read the decision, or expire the approval. While the brake is on, a decision is only recorded, and its time keeps
     running."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     approval_id = (card.decided and card.decided.approval_id) or draft.approval_id or ""
@@ -166,7 +166,7 @@ async def _begin_round(
     approval: Approval,
     label: str = "Drafting it as you want it",
 ) -> CardState:
-    """Add the user's words as evidence, and plan the sections to draft again."""
+    """Add the user's words as evidence, and plan the sections to redraft."""
     answered: list[str] = list(draft.parts.get("revisions", ()))
     if approval.id not in answered:
         answered.append(approval.id)
@@ -199,7 +199,7 @@ async def publish(services: Services, card: CardState) -> CardState:
     """Execute the approval, and return the state with the outcome.
 
     Raises `OutcomeUnknown` while the outcome is unknown, `PublishingFailed`, and `Braked` if the brake was on before
-    the execution started: `execute` checks it, and a started execution is not interrupted.
+    the execution started: `execute` checks the brake, and a started execution is not interrupted.
     """
     approval = await execute(services, card.user_id, card.approval_id or "")
     match approval.status:
@@ -227,7 +227,7 @@ _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 @state(CardState, ignores_brake=True)
 async def note_end(services: Services, card: CardState) -> CardState:
-    """It also runs under the brake, because nothing else records the stop."""
+    """Runs even while the brake is on, because nothing else records the stop."""
     try:
         draft = await services.drafts.get(card.user_id, card.draft_id)
     except NotFound:  # the user deleted it: there is nothing to record
@@ -251,7 +251,7 @@ async def _end_of(
     approval = await approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
     if error in _OF_PUBLISHING and approval:
         return "failed", approval.outcome or PublishingFailed.sentence
-    # "Nothing was published" is only true if no approval may have been executed.
+    # "Nothing was published" is true only if no approval can have been executed.
     nothing_was = approval is None or approval.status in ("pending", "revised", "failed", "changed")
     not_drafted = {"card": NOT_DRAFTED, **dict.fromkeys(TAILORED, NOT_WRITTEN)}.get(draft.kind, NOT_DRAFTED_ANEW)
     return "failed", card.message(not_drafted if nothing_was else TRY_AGAIN)

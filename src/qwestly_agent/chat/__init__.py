@@ -1,2 +1,2 @@
-"""A chat turn: parsing (`turn_request`), opening and closing (`turn_store`), the turn (`turn`), its prompt (`prompt`),
-the run (`run_turn`, `turn_registry`), the wire protocols (`stream`), and the API's views (`*_view`)."""
+"""A chat turn: parsing the request (`turn_request`), opening and closing (`turn_store`), the turn (`turn`), its prompt
+(`prompt`), the run (`run_turn`, `services`), the wire protocols (`stream`), and the API's views (`*_view`)."""

@@ -28,7 +28,7 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.workflows import WORKFLOWS
 
 # --- activity view ----------------------------------------------------------------------------------------------------
-# An event as shown to its user: its reason, its permission, and until when it can be undone.
+# An event as shown to its user: its reason, its permission, and the time until which it can be undone.
 
 
 class EventView(BaseModel):
@@ -87,7 +87,7 @@ _REASONS: Mapping[str, str] = {
     "briefing.mails_ended": _MAILS_ENDED,
     "support.looked": "Support looks only for a reason, and each look is listed here. What you forgot stays hidden.",
 } | {name: reason for each in WORKFLOWS for name, reason in each.reasons.items()}
-"""Reasons by an event's type or its subject."""
+"""Reasons, by an event's type or its subject."""
 _BY_VERB: Mapping[str, str] = {
     "deleted": "You deleted it.",
     "stopped": "Pause stops what runs.",
@@ -126,7 +126,7 @@ async def event_views(
 async def event_list(
     approvals: Approvals, memories: Memories, user_id: str, found: Sequence[ActivityEvent], limit: int, now: float
 ) -> EventList:
-    """Return a page of events. `found` was read with `limit` + 1, to detect further ones."""
+    """Return a page of events. `found` was read with `limit` + 1, to detect whether there are more."""
     items = await event_views(approvals, memories, user_id, found[:limit], now)
     return EventList(items=items, next=_cursor(found[limit - 1]) if len(found) > limit else None)
 
@@ -136,7 +136,7 @@ def _cursor(last: ActivityEvent) -> str:
 
 
 def position_of(cursor: str) -> tuple[float, str]:
-    """Return time and id of the last event of the previous page. Raises `Invalid`."""
+    """Return the time and id of the last event of the previous page. Raises `Invalid`."""
     moment, _, event_id = cursor.partition("~")
     try:
         at = float(moment)
@@ -159,7 +159,8 @@ def undone_approval(event: ActivityEvent) -> str | None:
 
 
 def _event_view(event: ActivityEvent, until: Mapping[str, float], about: Mapping[str, str], now: float) -> EventView:
-    """`until` is the end of the time to undo, and `about` the text, by the id of the memory or approval."""
+    """`until` is the end of the undo period, and `about` the text; both are keyed by the id of the memory or
+    approval."""
     undo_until = until.get(undone_memory(event) or undone_approval(event) or "", 0.0)
     return EventView(
         **event.model_dump(exclude={"user_id"}),
@@ -181,16 +182,17 @@ T = TypeVar("T", Approval, Draft)
 
 MOST_ITEMS = 100
 MOST_EVENTS = 500
-"""Maximum events that a poll reads."""
+"""Maximum number of events that a poll reads."""
 MOST_TOLD = 150
-"""Maximum events that a cursor names as sent. If more were sent within the overlap, the overlap is shortened."""
+"""Maximum number of events that a cursor names as sent. If more were sent within the overlap, the overlap is
+shortened."""
 CARRIED_OUT = frozenset({*SENT, "approved", "executing"})
-"""Statuses of decided records that are not done; a workflow starts them moments later."""
+"""Statuses of records that were approved but are not done; a workflow starts executing moments after the decision."""
 SOON_SECONDS = 120.0
-"""Time after sending an effect during which frequent polls are useful; an unknown outcome can last for two days."""
+"""Seconds after sending an effect during which frequent polls are useful; an unknown outcome can last for two days."""
 FAILED_LATELY_SECONDS = 86_400.0
 OVERLAP = timedelta(seconds=10)
-"""An event may become readable after a later one, so this period is read again."""
+"""An event may become readable after a later one, so each poll reads this period again."""
 
 
 class ApprovalUpdate(BaseModel):
@@ -241,12 +243,12 @@ class Cursor:
     """The client's position. As text: `<milliseconds>.<flags>.<hash>.<hash>…`."""
 
     since: datetime
-    """Start of the next poll, by the database's clock: the overlap before the last event that was sent."""
+    """Start of the next poll, by the database's clock: `OVERLAP` before the last event that was sent."""
     sent: tuple[str, ...] = ()
-    """Short hashes of the events copied since then that were sent to the client."""
+    """Short hashes of the events since then that were sent to the client."""
     is_active: bool = False
     is_pausing: bool = False
-    """True if the brake's receipt was not complete."""
+    """True if the brake's receipt was incomplete."""
 
     @classmethod
     def parse(cls, text: str) -> "Cursor":
@@ -261,7 +263,7 @@ class Cursor:
         return ".".join((str(round(self.since.timestamp() * 1000)), flags, *self.sent))
 
     def advance(self, copied: Sequence[CopiedEvent]) -> "Cursor":
-        """Advance past these events, ordered by copy time, all copied since `since`."""
+        """Advance past these events: all those copied since `since`, ordered by copy time."""
         if not copied:
             return replace(self, sent=())
         again = [each for each in copied if each.copied_at >= copied[-1].copied_at - OVERLAP]
@@ -287,23 +289,23 @@ class _Read:
     turns: Collection[str]
     """Running turns."""
     lessons: Sequence[Lesson]
-    """Those that are being written."""
+    """Lessons that are being written."""
     tells_brake: bool
     news: Sequence[EventView] = ()
 
 
 async def updates(services: Services, user_id: str, after: str | None, token: str = "") -> Updates:
-    """Return the updates since the cursor; without one, running and pending work, and each conversation's last draft if
-    it failed. A poll without news, while nothing runs, is one find. With the user's `token`, outcomes that are due are
-    queried. Raises `Invalid`."""
+    """Return the updates since the cursor; without a cursor, running and pending work, and each conversation's last
+    draft if it failed. When there is no news and nothing runs, a poll is a single query. With the user's `token`,
+    outcomes that are due are queried. Raises `Invalid`."""
     if after is None:
-        # First the feed, then the state: changes in between are reported by the next poll.
+        # Read the feed before the state, so that the next poll reports changes made in between.
         last = await services.activity.latest_copied(user_id, MOST_TOLD)
         cursor = Cursor(to_datetime(0)).advance(last[::-1])
         return await _answer(services, user_id, cursor, await _read_state(services, user_id))
     cursor = Cursor.parse(after)
     found = await services.activity.copied_since(user_id, cursor.since, MOST_EVENTS)
-    # The laptop's database compares dates to the second.
+    # The local database compares dates to the second.
     copied = [each for each in found if each.copied_at >= cursor.since]
     news = [each.event for each in copied if _short(each.event.id) not in cursor.sent]
     if not (news or cursor.is_active or cursor.is_pausing):
@@ -332,7 +334,7 @@ async def _read_running(services: Services, user_id: str) -> tuple[Collection[st
 async def _read_named(
     services: Services, user_id: str, cursor: Cursor, news: Sequence[ActivityEvent], token: str
 ) -> _Read:
-    """Read the records named by these events, and running work."""
+    """Read the records named by these events, and the running work."""
     tells_brake = cursor.is_pausing or any(each.type.startswith("brake.") for each in news)
     named, drafts, under_way, brake, (turns, lessons), views = await asyncio.gather(
         services.approvals.get_many(user_id, _ids("approval_id", news)),
@@ -372,7 +374,7 @@ async def _answer(services: Services, user_id: str, cursor: Cursor, read: _Read)
 
 
 def _ends_soon(approval: Approval, now: float) -> bool:
-    """True if it is being executed, and was decided or sent recently."""
+    """True if the approval is being executed, and was decided or sent recently."""
     since = approval.begun_at or approval.decided_at or approval.created_at
     return approval.status in CARRIED_OUT and now < since + SOON_SECONDS
 
@@ -386,7 +388,7 @@ def _once(found: Sequence[T]) -> list[T]:
 
 
 def _approval_update(approval: Approval, brake: Pause) -> ApprovalUpdate:
-    """Return the update. A pending approval also changes with the brake, which freezes it."""
+    """Return the approval's update. A pending approval also changes with the brake, which freezes it."""
     at = max(approval.updated_at, brake.changed_at) if approval.status == "pending" else approval.updated_at
     return ApprovalUpdate(id=approval.id, at=at, approval=approval_view(approval, is_paused=brake.is_on))
 

@@ -147,7 +147,7 @@ def _shape(name: str, schema: Json) -> str:
 
 
 def _described(schema: Json, is_required: bool, about: str | None = None) -> str:
-    """Return its type, limits, default and description."""
+    """Return the schema's type, limits, default and description."""
     told = [_type(schema), *_limits(schema)]
     if "default" in schema:
         told.append(f"default <code>{escape(json.dumps(schema['default'], ensure_ascii=False))}</code>")
@@ -187,7 +187,7 @@ def _link(name: str) -> str:
 
 
 def _table(heading: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table, or an empty text without rows."""
+    """Return a table, or an empty string if there are no rows."""
     lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     heads = "".join(f'<th scope="col">{each}</th>' for each in columns)
     above = f"<h4>{heading}</h4>" if heading else ""

@@ -1,4 +1,4 @@
-"""Conversations in the API, and their search."""
+"""Conversations in the API, and searching them."""
 
 import asyncio
 import re
@@ -49,9 +49,9 @@ from qwestly_agent.text.clean import one_line, safe_text, well_formed
 
 
 MOST_LOADED = 100
-"""Maximum messages that an AG-UI client loads."""
+"""Maximum number of messages that an AG-UI client loads."""
 MOST_MADE = 200
-"""Maximum approvals, and drafts, shown with a conversation."""
+"""Maximum number of approvals, and of drafts, shown with a conversation."""
 
 
 class ConversationSummary(BaseModel):
@@ -130,7 +130,7 @@ class FeedbackGiven(BaseModel):
 
 
 def conversation_list(found: Sequence[Document], limit: int, now: float) -> ConversationList:
-    """Return a page of conversations. `found` was read with `limit` + 1, to detect further ones."""
+    """Return a page of conversations. `found` was read with `limit` + 1, to detect whether there are more."""
     return ConversationList.of(
         found, limit, lambda each: ConversationSummary(**summary_fields(each, now)), itemgetter("last_used")
     )
@@ -139,8 +139,8 @@ def conversation_list(found: Sequence[Document], limit: int, now: float) -> Conv
 async def read(
     services: Services, user_id: str, token: str, conversation_id: str, limit: int, before: int | None, *, is_ui: bool
 ) -> ConversationView | UIConversation:
-    """Return a page of a conversation, the newest messages before `before`, with the current state of what its answers
-    requested, started and stored. For `useChat`, which invents the id, an unknown one is a conversation without
+    """Return a page of a conversation (the newest messages before `before`), with the current state of what its answers
+    requested, started and stored. `useChat` creates the id itself, so for it an unknown conversation is one without
     messages. Raises `NotFound`."""
     try:
         found = await _read_page(services, user_id, token, conversation_id, limit, before)
@@ -162,7 +162,7 @@ async def read(
 
 
 async def load_thread(services: Services, user_id: str, token: str, conversation_id: str) -> Thread:
-    """Return the newest messages and the approvals of a conversation; an unknown one is empty."""
+    """Return the newest messages and the approvals of a conversation; empty if the conversation is unknown."""
     try:
         found = await _read_page(services, user_id, token, conversation_id, MOST_LOADED, None)
     except NotFound:
@@ -229,8 +229,8 @@ def summary_fields(conversation: Document, now: float) -> dict[str, Any]:
 
 
 def _page(conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float) -> list[Message]:
-    """Return the messages; on the newest page also the text so far of unrecorded turns, which are running or whose
-    process died."""
+    """Return the messages. The newest page also includes the partial text of unrecorded turns, which are running or
+    whose process died."""
     page = list(said[-limit:])
     if before is not None:
         return page
@@ -264,7 +264,7 @@ def _message_view(message: Message, made: AnswerItems) -> MessageView:
 
 
 # --- find conversations -----------------------------------------------------------------------------------------------
-# Search results of conversations in the API, and the titles that users set.
+# Search results for conversations in the API, and the titles that users set.
 
 
 MOST_WORDS = 10
@@ -305,7 +305,7 @@ class FoundConversations(BaseModel):
 async def find(
     search: ConversationSearch, user_id: str, query: str, limit: int, after: float | None, now: float
 ) -> FoundConversations:
-    """Return a page of the conversations with all words of the query."""
+    """Return a page of the conversations that contain all words of the query."""
     words = words_of(query)
     if not words:
         return FoundConversations(items=[], next=None)
@@ -332,7 +332,7 @@ def _hit(hit: SearchHit, words: Sequence[str]) -> ConversationHit:
 
 
 def _snippet(text: str, pattern: re.Pattern[str]) -> str:
-    """Return the text around the words on one line, without links, images and tags."""
+    """Return the text around the matched words on one line, without links, images and tags."""
     line = one_line(text)
     first = pattern.search(line)
     start = max((first.start() if first else 0) - BEFORE_CHARACTERS, 0)

@@ -1,4 +1,5 @@
-"""Encode an answer as AG-UI events. Other events are sent as CUSTOM events with the plain event's name and data."""
+"""Encode an answer as AG-UI events. Events that AG-UI lacks are sent as CUSTOM events with the name and data of the
+plain protocol."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -62,7 +63,7 @@ def _messages(message: Message, thread: Thread) -> list[AGUIMessage]:
         if isinstance(each, ToolMessage):
             approval = thread.approvals.get(each.tool_call_id)
             if approval in thread.asked:
-                continue  # its result comes with the decision
+                continue  # its result is sent with the decision
             if approval:
                 each.content = _outcome(approval.status, approval.outcome)
             dumped.append(each)
@@ -70,7 +71,7 @@ def _messages(message: Message, thread: Thread) -> list[AGUIMessage]:
             dumped.append(each)
     said = [each for each in dumped if isinstance(each, AssistantMessage)]
     if said:
-        said[-1].id = message.id  # so that a client that shows it names the answer by its last message
+        said[-1].id = message.id  # lets a client refer to the answer by the id of its last message
     return dumped
 
 
@@ -107,7 +108,7 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
                     content=_outcome(event.approval.status, event.approval.outcome),
                 )
             case QuestionAsked(text=text):
-                # With the answer's id, so that a client that showed it names the answer by its last message.
+                # Use the answer's id, so that a client refers to the answer by the id of its last message.
                 answer_id = self.answer_stream.message_id
                 yield TextMessageStartEvent(message_id=answer_id, role="assistant")
                 yield TextMessageContentEvent(message_id=answer_id, delta=text)
@@ -119,7 +120,7 @@ class _AGUIStream(AGUIEventStream[AgentDeps, str]):
                 yield CustomEvent(name=name, value=data)
 
     async def handle_custom_event(self, event: OurEvent) -> AsyncIterator[BaseEvent]:  # noqa: ARG002
-        """Send it as its plain event."""
+        """Yield nothing: `handle_event` sends our events as CUSTOM events."""
         return
         yield
 

@@ -66,13 +66,13 @@ def ai_sdk_error(failure: AgentError) -> str:
 
 
 class _ToolInputAvailableChunk(ToolInputAvailableChunk):
-    """With the label, which the library's chunk lacks."""
+    """The library's chunk with a label added."""
 
     title: str
 
 
 class _ToolApprovalRequestChunk(ToolApprovalRequestChunk):
-    """With the rationale, which version 7.0.82 and later shows."""
+    """The library's chunk with the rationale, which version 7.0.82 and later shows."""
 
     reason: str | None = None
 
@@ -93,7 +93,7 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
 
     async def handle_run_result(self, event: AgentRunResultEvent[Any]) -> AsyncIterator[BaseChunk]:
         async for chunk in super().handle_run_result(event):
-            if not isinstance(chunk, MessageMetadataChunk):  # the library's, which no stored message has
+            if not isinstance(chunk, MessageMetadataChunk):  # drop the library's metadata, which no stored message has
                 yield chunk
 
     async def on_error(self, error: Exception) -> AsyncIterator[BaseChunk]:
@@ -106,7 +106,8 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
         yield AbortChunk(reason="Stopped.")
 
     def _metadata(self) -> dict[str, Any]:
-        """Return what the answer has when it is read again. One that continues another keeps that one's time."""
+        """Return the metadata that the answer has when it is loaded again. A continued message keeps its original
+        time."""
         stored = self.answer_stream.stored()
         if stored is None:
             return self.answer_stream.usage()
@@ -175,7 +176,7 @@ def _source(source: Source) -> SourceDocumentChunk:
 
 
 def source_part(source: Source) -> dict[str, Any]:
-    """Return the `UIMessage` part that a client creates from its chunk."""
+    """Return the `UIMessage` part that a client creates from the chunk of this source."""
     return _source(source).model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -186,8 +187,9 @@ def _approval(approval: ApprovalView) -> DataChunk:
 def _answer_at(call_id: str, approval: ApprovalView, said_yes: bool) -> Iterator[BaseChunk]:
     """Complete the waiting tool part in the message that the client continues.
 
-    Yields nothing if the approval was decided differently before: a client keeps its own click on the part and rejects
-    another end of it, and only version 7 has a chunk that reverts a click. `data-approval` shows the actual decision.
+    Yields nothing if the approval was already decided differently: the client keeps its own click on the part and
+    rejects any other ending, and only version 7 has a chunk that reverts a click. `data-approval` shows the actual
+    decision.
     """
     denied = approval.status == "rejected"
     if said_yes == denied:
@@ -258,7 +260,7 @@ def _metadata(message: Message) -> dict[str, Any]:
 
 def _show_as_it_is(parts: list[Any], approval: Approval, *, is_paused: bool) -> None:
     """Update the call's part to the current state of its approval, as a stream would have sent it; the stored result
-    says that it is pending."""
+    says that the approval is pending."""
     for part in parts:
         call_id = part.get("toolCallId", "")
         if id_of_call(approval.conversation_id or "", approval.run_id, call_id) != approval.id:

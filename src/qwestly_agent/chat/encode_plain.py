@@ -51,7 +51,8 @@ async def encode_plain(answer_stream: AnswerStream) -> AsyncIterator[str]:
 
 
 def plain_events(event: NativeEvent, answer_stream: AnswerStream, spoke: bool) -> list[tuple[str, dict[str, Any]]]:
-    """Return names and data of the plain events for an event. `spoke`: True if text was sent before."""
+    """Return the names and data of the plain protocol's events for this event. `spoke`: True if text was sent
+    before."""
     match event:
         case PartStartEvent(part=TextPart(content=text)):
             # Text after a tool call starts a new paragraph, as in `done`.

@@ -1,5 +1,5 @@
 """Modules that the chat imports on first use, because most turns do not need them. A snapshot imports them all, so that
-no environment restored from it has to."""
+environments restored from it do not have to."""
 
 from qwestly_agent.chat import encode_ag_ui as encode_ag_ui
 from qwestly_agent.chat import encode_ai_sdk as encode_ai_sdk

@@ -1,4 +1,4 @@
-"""The home page: what needs the user, what is new, and where they are going; and next steps for the chat."""
+"""The home page: what needs the user's attention, what is new, and the user's goals; and next steps for the chat."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from qwestly_agent.stores.drafts import ACTIVE_STATUSES, Draft
 from qwestly_agent.stores.jobs import JobMatches
 
 # --- home -------------------------------------------------------------------------------------------------------------
-# The same facts, lines and figures as in a briefing made now (`briefings/sources.py`), over the last week.
+# The same facts, lines and figures as in a briefing created now (`briefings/sources.py`), over the last week.
 
 
 NEW_SECONDS = 7 * 86_400.0
@@ -162,7 +162,7 @@ async def _best_jobs(job_matches: JobMatches, user_id: str, gathered: Gathered) 
 
 
 # --- next steps -------------------------------------------------------------------------------------------------------
-# Next steps for the user, derived by code from pending and missing items, without a model.
+# Next steps for the user, derived by code, without a model, from pending and missing items.
 
 
 MOST_STEPS = 3

@@ -1,4 +1,4 @@
-"""Approvals, drafts and memories made by a conversation's answers."""
+"""Approvals, drafts and memories created by a conversation's answers."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Message
 
 # --- outcomes ---------------------------------------------------------------------------------------------------------
-# Approvals, drafts and memories made by a conversation's answers, and the answer that shows each.
+# Approvals, drafts and memories created by a conversation's answers, and which answer shows each.
 
 
 T = TypeVar("T", Approval, Draft)
@@ -27,17 +27,17 @@ T = TypeVar("T", Approval, Draft)
 
 @dataclass(frozen=True)
 class AnswerItems:
-    """The approvals, drafts and memories that a conversation's answers made, newest first."""
+    """The approvals, drafts and memories that a conversation's answers created, newest first."""
 
     approvals: Sequence[Approval]
     drafts: Sequence[Draft]
     memories: Sequence[Memory]
     is_paused: bool
-    """True if the brake is on: pending approvals are frozen."""
+    """True if the brake is on, which freezes pending approvals."""
 
 
 def items_made_by(message: Message, made: Sequence[T]) -> list[T]:
-    """Return the items that this answer made, or those that it replaced; oldest first."""
+    """Return the items created by this answer or by the answers that it replaced, oldest first."""
     runs = (message.run_id, *message.replaces) if message.role == "assistant" else ()
     return [each for each in reversed(made) if each.run_id in runs]
 
@@ -59,7 +59,7 @@ def approvals_shown_with(message: Message, approvals: Sequence[Approval]) -> lis
 
 
 # --- remembered view --------------------------------------------------------------------------------------------------
-# Memories that an answer stored at once, as the chat shows them, with the time until which undo works.
+# Memories that an answer stored at once, as the chat shows them, with the time until which they can be undone.
 
 
 class RememberedView(BaseModel):
@@ -78,7 +78,7 @@ def remembered_view(memory: Memory) -> RememberedView:
 
 
 def ids_of(message: Message) -> list[str]:
-    """Return the ids of the memories that this answer stored or corrected, or those that it replaced."""
+    """Return the ids of the memories stored or corrected by this answer, or by the answers that it replaced."""
     if not any(step.effect == "memory" and step.ok for step in message.steps):
         return list(message.remembered_before)
     parts = [part for each in as_model_saw(message) for part in each.parts]

@@ -1,4 +1,4 @@
-"""The prompt of a turn: the first-turn context, the window of the conversation, and pending and running work."""
+"""The prompt of a turn: the first-turn context, the conversation's window, and pending and running work."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import EARLIER, MEMORIES, PROFILE
 
 # --- the first-turn context -------------------------------------------------------------------------------------------
-#
-# The profile, work, wishes and most salient memories, and today's date, stored on the conversation byte for byte. It is
-# part of the instructions, before all messages, so any change of it invalidates the provider's prompt cache and makes
-# the prompt fifty times as expensive. It is therefore made once, and again only if it is wrong or a day old.
+# The profile, work, wishes and most salient memories, and today's date, stored on the conversation byte for byte. The
+# context is part of the instructions, before all messages, so any change to it invalidates the provider's prompt cache
+# and makes the prompt fifty times as expensive. It is therefore made once, and made again only if it is wrong or a day
+# old.
 
 OLDEST_SECONDS = 86_400
 SETTLED_SECONDS = 10.0
-"""Time after a memory was withdrawn, by which no new context can contain it."""
+"""Seconds after which no new context can contain a withdrawn memory."""
 LONGEST_FIELD_CHARACTERS = 2_000
 MOST_STINTS = 6
-"""Maximum positions, without descriptions; `get_user_profile` has all of them."""
+"""Maximum number of positions, without descriptions; `get_user_profile` returns all of them."""
 
 
 MAY: Mapping[Level, str] = {
@@ -48,7 +48,7 @@ MAY: Mapping[Level, str] = {
     "L3": "You may look things up and draft. A change of the profile that the user plainly asks for in a message, "
     "and can undo, is done at once; all else, and whatever others see, waits for their yes.",
 }
-"""Informs the model of its autonomy level; only the gate enforces it."""
+"""Tells the model its autonomy level; only the gate enforces it."""
 
 
 class FirstTurnContext(BaseModel):
@@ -80,7 +80,7 @@ class FirstTurnContext(BaseModel):
             and self.today == fresh.today
             and self.profile == fresh.profile
             and fresh.made_at - self.made_at < OLDEST_SECONDS
-            # A context made while a memory was being withdrawn may contain it, and clocks differ.
+            # A context made while a memory was being withdrawn may contain that memory, and clocks differ.
             and (last_withdrawn is None or last_withdrawn < self.made_at - SETTLED_SECONDS)
         )
 
@@ -105,7 +105,8 @@ def make_context(
 
 
 def day_in(zone: str, now: float) -> str:
-    """Return the date at a time (seconds since the epoch) in a zone: "Monday, November 23, 2026 (Europe/Lisbon)"."""
+    """Return the date in a time zone at a time in seconds since the epoch: "Monday, November 23, 2026
+    (Europe/Lisbon)"."""
     return f"{format_day(now, zone)} ({zone})"
 
 
@@ -136,23 +137,22 @@ def _plain(value: Any) -> str:
 
 
 # --- the window -------------------------------------------------------------------------------------------------------
-#
-# The part of a conversation that the model sees. It grows from 15 messages to 45 and is then cut back at once. A window
-# that drops the oldest message on every turn would change the prompt's beginning every time, and so defeat the
-# provider's prompt cache.
+# The part of a conversation that the model sees. It grows from 15 messages to 45 and is then cut back in one step. A
+# window that dropped the oldest message on every turn would change the beginning of the prompt every time, and defeat
+# the provider's prompt cache.
 
 
 SMALLEST = 15
 LARGEST = 45
 READ_LIMIT = LARGEST + 5
-"""Number of messages to read: the largest window, and what one turn adds."""
+"""Number of messages to read: the largest window, plus what one turn adds."""
 EARLIER_NOTE = "What was said before, summed up. What stands in quotation marks is word for word; search for the rest."
 NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-"""The model gets no message times; a constant keeps a prompt's bytes stable."""
+"""The model sees no message times; a constant keeps a prompt's bytes stable."""
 
 
 def window_start(messages: Sequence[Message], current: int) -> int:
-    """Return the `seq` at which the window begins; `current` is its previous beginning.
+    """Return the `seq` at which the window begins; `current` is where it began before.
 
     The window has at least the last 15 messages, and begins with a user message.
     """
@@ -176,7 +176,7 @@ def prompt_of(note: str, said: str) -> str:
 
 
 def as_model_saw(answer: Message) -> list[ModelMessage]:
-    """Return an answer's requests and responses; only its text if the stored ones cannot be parsed."""
+    """Return an answer's requests and responses, or only its text if the stored ones cannot be parsed."""
     try:
         return ModelMessagesTypeAdapter.validate_json(answer.model_messages)
     except ValidationError:
@@ -184,13 +184,13 @@ def as_model_saw(answer: Message) -> list[ModelMessage]:
 
 
 def text_response(words: str) -> ModelResponse:
-    """Return an answer that is only text."""
+    """Return an answer that consists only of text."""
     return ModelResponse(parts=[TextPart(words)])
 
 
 def model_history(messages: Sequence[Message], start: int, summary: Summary | None) -> list[ModelMessage]:
     """Return the summary of the messages before the window, and the window exactly as the model saw it before, so that
-    a prompt begins with the bytes of the previous one."""
+    each prompt begins with the bytes of the previous one."""
     history: list[ModelMessage] = [_summary_message(summary)] if summary and summary.lines else []
     for message in messages:
         if message.seq < start or message.withheld:
@@ -203,9 +203,8 @@ def model_history(messages: Sequence[Message], start: int, summary: Summary | No
     return history
 
 
-# --- what waits and runs ----------------------------------------------------------------------------------------------
-#
-# Pending approvals and running drafts of all conversations: a prompt lists them if they changed.
+# --- pending and running work -----------------------------------------------------------------------------------------
+# Pending approvals and running drafts in all conversations: a prompt lists them if they changed.
 
 
 MOST_READ, MOST_NAMED = 30, 10
@@ -215,14 +214,14 @@ MORE = "There is more: get_my_work lists it."
 
 @dataclass(frozen=True)
 class UnderWay:
-    """Newest first."""
+    """Pending approvals and running drafts, newest first."""
 
     approvals: Sequence[Approval] = ()
     drafts: Sequence[Draft] = ()
 
     def elsewhere(self, conversation_id: str) -> tuple[str, ...]:
-        """Return the sorted ids of those that no tool call of this conversation named."""
-        # A workflow's approval is requested outside of its conversation.
+        """Return the sorted ids of the items that were not created by a tool call of this conversation."""
+        # A workflow requests its approval outside of its conversation.
         asked = [each for each in self.approvals if each.task_token or each.conversation_id != conversation_id]
         begun = [each for each in self.drafts if each.conversation_id != conversation_id]
         return tuple(sorted(each.id for each in (*asked, *begun)))

@@ -1,6 +1,6 @@
 """Run a turn: the agent answers, and its events are passed on as they occur.
 
-A failed turn keeps its text so far; `turn_store.py` records it, even if the database fails meanwhile.
+A failed turn keeps its text so far; `turn_store.py` records it, even if the database fails in the meantime.
 """
 
 import asyncio
@@ -48,8 +48,8 @@ WENT_BACK_BEFORE = "My last answers broke off, so I have gone back to my usual w
 
 
 async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEvent]:
-    """Yield the events as they occur. Read them to the end: the turn is recorded and the conversation released before
-    that.
+    """Yield the events as they occur. Read them to the end: the turn is recorded, and the conversation released, before
+    the iterator ends.
 
     Raises an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it.
     """
@@ -85,7 +85,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
     cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
         try:
-            if turn.has_returned_to_base:  # its last turns died without reporting it
+            if turn.has_returned_to_base:  # the previous turns died without reporting it
                 for event in answer_text_events(WENT_BACK_BEFORE):
                     record.take(event, services.clock())
                     yield event
@@ -117,12 +117,12 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
 
 
 async def _title(services: ChatServices, turn: Turn) -> str:
-    """Return a title; empty if the conversation has one, or if the beginning of its first message suffices."""
+    """Return a title; empty if the conversation already has one, or if the beginning of its first message suffices."""
     return "" if turn.history else await generate_title(services, turn.claim.user_id, turn.text)
 
 
 async def _keep_assignment(partial_answers: PartialAnswers, turn: Turn) -> None:
-    """Store the variant of a new conversation once, so that a turn whose process dies is counted."""
+    """Store the variant of a new conversation once, so that the turn is counted even if its process dies."""
     if turn.claim.assignment and turn.claim.assignment.trial and not turn.claim.last_seq and not turn.record.assigned:
         turn.record.assigned = True
         await partial_answers.save_assignment(turn.claim, turn.claim.assignment)
@@ -154,7 +154,7 @@ async def _answer(services: ChatServices, turn: Turn, cancellation: Cancellation
             with suppress(UserError):  # cancelled before it started
                 messages = [sanitize_message(message, hosts) for message in run.new_messages()]
                 turn.record.keep(messages, deps.budget.prompt_characters)
-    if moderated and calls.trouble:  # again, now without a model
+    if moderated and calls.trouble:  # answer again, now without a model
         async for event in _answer(services, replace(turn, moderated=None), cancellation):
             yield event
 
@@ -180,7 +180,7 @@ def _note_failure(services: ChatServices, turn: Turn, error: Exception, watched:
     services.logger.warning(Event.TURN_FAILED, extra={"code": record.error.code, **cause_of(error)})
 
 
-# --- repeated and fixed words -----------------------------------------------------------------------------------------
+# --- repeated and fixed texts -----------------------------------------------------------------------------------------
 
 
 async def repeat_answer(services: Services, turn: Turn, answered: Message) -> AsyncIterator[NativeEvent]:
@@ -208,7 +208,7 @@ MOST_TOLD = 50
 
 
 async def read_turn_events(services: Services, turn: Turn) -> list[Happened]:
-    """Return the turn's events for the feed, oldest first; empty if the feed cannot be read, as polls report them
+    """Return the turn's events from the feed, oldest first; empty if the feed cannot be read, because polls report them
     later."""
     if not _may_have_changed_anything(turn):
         return []
@@ -225,14 +225,14 @@ async def read_turn_events(services: Services, turn: Turn) -> list[Happened]:
 
 
 def _may_have_changed_anything(turn: Turn) -> bool:
-    """True if the turn may have caused events; saves the read for most turns."""
+    """True if the turn may have caused events; most turns have not, and this saves them the read."""
     has_effect = turn.record.calls.may_have_changed_data
     return has_effect or bool(turn.approvals.settled or turn.replaced) or turn.claim.role != "chat"
 
 
 def _is_of(turn: Turn, event: ActivityEvent) -> bool:
-    """True for an event of the turn's run, of its decisions or of the turn it replaces, and for its memories and
-    interview, which know only their conversation."""
+    """True for an event of the turn's run, of its decisions or of the turn that it replaces. Events of memories and
+    interviews have no run id, and are matched by conversation."""
     if event.run_id is None:
         return event.data.get("conversation_id") == turn.claim.conversation_id
     decided = {each.approval.id for each in turn.approvals.settled}

@@ -1,5 +1,5 @@
-"""Links and images to hosts that are not allowed, and invisible characters, are removed from a run's events. The stored
-messages are sanitized in the same way, so that a conversation reads later as it was shown."""
+"""Remove invisible characters, and links and images to hosts that are not allowed, from a run's events. The stored
+messages are sanitized in the same way, so that a conversation is shown later as it was streamed."""
 
 from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
@@ -28,9 +28,9 @@ from qwestly_agent.text.clean import SafeText, safe_text, visible, visible_data,
 async def sanitize_events(
     events: AsyncIterator[NativeEvent], hosts: Collection[str], made: Collection[str]
 ) -> AsyncIterator[NativeEvent]:
-    """Sanitize a run's events. `made` are the ids of the run's tool calls so far; it grows while events arrive.
+    """Sanitize a run's events. `made` contains the ids of the run's tool calls so far and grows while events arrive.
 
-    Text that could become a link is held back until the end of its part, or until the run breaks off.
+    Text that could become a link is held back until its part ends or the run breaks off.
     """
     held: dict[int, tuple[TextPart | ThinkingPart, SafeText]] = {}
     calling: dict[int, str] = {}
@@ -74,7 +74,7 @@ def sanitize_message(message: ModelMessage, hosts: Collection[str]) -> ModelMess
     if not isinstance(message, ModelResponse):
         return message
     parts = [_part(part, hosts) for part in message.parts]
-    # Without failed attempts: otherwise the conversation would stay with the fallback model forever.
+    # Drop failed attempts: otherwise the conversation would stay with the fallback model forever.
     return replace(message, parts=parts, failed_attempts=None)
 
 

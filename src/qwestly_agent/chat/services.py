@@ -25,23 +25,23 @@ from qwestly_agent.stores.user_settings import Signals
 # --- turn registry ----------------------------------------------------------------------------------------------------
 # The turns that run in this process: renew their leases, store their text so far, and stop them when signaled.
 #
-# Two tasks serve all turns. They live while any turn runs, so that an idle container sends no queries.
+# Two tasks serve all turns. They exist only while a turn runs, so that an idle container sends no queries.
 
 
 RENEW_SECONDS = LEASE_SECONDS / 3
 KEEP_SECONDS = 0.5
-"""The longest part of an answer that is lost if its process dies."""
+"""Interval at which an answer is stored: at most this much of it is lost if its process dies."""
 MOST_UNFINISHED = 20
-"""Maximum turns that wait for the database to return."""
+"""Maximum number of turns kept for recording until the database is available again."""
 LATE_SECONDS = 1.0
 MOST_AT_ONCE = 8
-"""Commands that the registry sends at once, fewer than the database has connections: what waits for one here spends
-nothing of its own time limit."""
+"""Maximum number of commands that the registry sends at once; fewer than the database has connections. A command that
+waits here does not use up its own timeout."""
 WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
 
 
 class SignalsUnread(DataGone):
-    """The brake cannot be read, so no turn continues."""
+    """The brake cannot be read, so no turn may continue."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class RunningTurn:
     claim: ClaimedConversation
     cancel: Callable[[], None]
     keep: Callable[[], Coroutine[Any, Any, None]]
-    """Stores the text since the last call."""
+    """Stores the text produced since the last call."""
     stopped: bool = False
     error: AgentError | None = None
 
@@ -72,7 +72,7 @@ class TurnRegistry:
     logger: Logger
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     sleep_to_keep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    """Sleeps between two writes of the text so far, and between two reads of it."""
+    """Sleeps between two writes of the partial text, and between two reads of it."""
     is_ending: bool = False
     """True once the process is about to end."""
     _turns: dict[str, RunningTurn] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class TurnRegistry:
         task.add_done_callback(self._tasks.discard)
 
     def end_all(self) -> None:
-        """Cancel all turns before the process ends. Each records its text so far and informs its reader."""
+        """Cancel all turns before the process ends. Each records its text so far and notifies its reader."""
         self.is_ending = True
         for watched in list(self._turns.values()):
             watched.fail(Unavailable("The service is restarting. What I had so far is saved; please try again."))
@@ -98,14 +98,15 @@ class TurnRegistry:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def finish_later(self, run_id: str, finish: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Record an ended turn once the database is back: at the next turn of this process, or while one runs."""
+        """Record an ended turn once the database is available again: at the next turn of this process, or while one
+        runs."""
         self._unfinished[run_id] = finish
         for oldest in [*self._unfinished][:-MOST_UNFINISHED]:
             del self._unfinished[oldest]
 
     async def finish_unfinished(self) -> None:
-        """Record ended turns that could not be stored before, with a short timeout. Turns that fail again wait for the
-        next call."""
+        """Record ended turns that could not be stored before, with a short timeout. Turns that fail again are retried
+        by the next call."""
         while self._unfinished:
             run_id, finish = self._unfinished.popitem()
             try:
@@ -120,9 +121,10 @@ class TurnRegistry:
     def watching(
         self, claim: ClaimedConversation, cancel: Callable[[], None], keep: Callable[[], Coroutine[Any, Any, None]]
     ) -> Iterator[RunningTurn]:
-        """Within the context, renew the lease, call `keep` periodically, and `cancel` if the turn must end early."""
+        """Within the context, renew the lease, call `keep` periodically, and call `cancel` if the turn must end
+        early."""
         watched = self._turns[claim.turn.run_id] = RunningTurn(claim, cancel, keep)
-        # Separate contexts, so that their log lines do not contain the run id of the turn that started them.
+        # Use separate contexts, so that the tasks' log lines do not contain the run id of the turn that started them.
         if self._watcher is None or self._watcher.done():
             self._watcher = asyncio.create_task(self._watch(), context=Context())
         if self._keeper is None or self._keeper.done():
@@ -157,7 +159,7 @@ class TurnRegistry:
                 raise error
 
     def _interval(self) -> float:
-        """Return the seconds until the next reading, which depend on the youngest turn."""
+        """Return the seconds until the next reading of the signals, which depend on the youngest turn."""
         begun = max(watched.claim.turn.started_at for watched in self._turns.values())
         return pause.polling_interval(self.clock() - begun)
 
@@ -170,7 +172,8 @@ class TurnRegistry:
                 raise error
 
     async def _read_signals_of(self, user_id: str, run_ids: list[str]) -> None:
-        """Stop those of these runs that their user stopped; fail all if a brake is on, or if signals cannot be read."""
+        """Stop the runs that their user stopped; fail all of these runs if a brake is on, or if signals cannot be
+        read."""
         try:
             for run_id in await self.signals.list_stopped(user_id, run_ids) & self._turns.keys():
                 self._turns[run_id].stop()
@@ -179,7 +182,7 @@ class TurnRegistry:
         except PyMongoError as error:
             self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
             unread = SignalsUnread()
-            unread.__cause__ = error  # so that the log of the failed turn has the cause
+            unread.__cause__ = error  # log the cause with the failed turn
             self._fail(run_ids, unread)
 
     def _fail(self, run_ids: Collection[str], error: AgentError) -> None:
@@ -190,13 +193,13 @@ class TurnRegistry:
         claim = watched.claim
         run_id = claim.turn.run_id
         held = await self.conversations.renew(claim.user_id, claim.conversation_id, run_id, self.clock())
-        if not held and run_id in self._turns:  # else it ended during the renewal
+        if not held and run_id in self._turns:  # otherwise it ended during the renewal
             self.logger.warning(Event.LEASE_LOST, extra={"run_id": run_id})
             watched.fail(ConversationBusy(WENT_ON_ELSEWHERE))
 
 
 async def _few_at_once(*what: Callable[[], Coroutine[Any, Any, None]]) -> list[BaseException | None]:
-    """Return what each raised."""
+    """Run the coroutines, at most `MOST_AT_ONCE` at a time; return the exception that each raised, or None."""
     slots = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def run(each: Callable[[], Coroutine[Any, Any, None]]) -> None:

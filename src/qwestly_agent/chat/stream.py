@@ -1,4 +1,4 @@
-"""Stream an answer in the client's protocol, and again from its beginning after a reload."""
+"""Stream an answer in the client's protocol, and stream it again from its beginning after a reload."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -25,7 +25,7 @@ from qwestly_agent.text.clean import well_formed
 # --- resume stream ----------------------------------------------------------------------------------------------------
 # Stream a running answer again from its beginning: after a reload, or on another device.
 #
-# The turn may run in another process, so the reader follows that process's stored text.
+# The turn may run in another process, so the reader follows the text that the process stores.
 
 
 INTERRUPTED = "This answer was interrupted. What it had so far is kept."
@@ -68,7 +68,8 @@ class AnswerReader:
 async def follow_answer(
     services: ChatServices, user_id: str, conversation_id: str, gone: asyncio.Event
 ) -> AnswerReader | None:
-    """Return a follower, or None if no turn of this user is running there. Raises `TooManyTurns`."""
+    """Return a reader of the running answer, or None if no turn of this user is running in the conversation. Raises
+    `TooManyTurns`."""
     now = services.clock()
     try:
         run_id = await services.conversations.find_running_run(user_id, conversation_id, now)
@@ -87,7 +88,7 @@ async def follow_answer(
 
 
 async def wait_for_answer_stream(following: AnswerReader) -> AnswerStream | None:
-    """Wait until a part of the answer is stored; None if the reader disconnects before."""
+    """Wait until part of the answer is stored; None if the reader disconnects first."""
     states = following.states()
     async for found in states:
         if found.partial or found.state != "running":
@@ -115,7 +116,7 @@ def _telling(following: AnswerReader, found: FollowedAnswer, states: AsyncIterat
             if following_state is None:
                 return
             state = following_state
-        if latest and not are_sources_named:  # its process died before naming them
+        if latest and not are_sources_named:  # its process died before naming the sources
             for named in source_events(latest.answer.steps):
                 yield named
         if failure := _failure_of(state):
@@ -160,7 +161,7 @@ KEEP_ALIVE_SECONDS = 10.0
 """Below the documented 15 s, and far below the 30 s after which a CDN closes a silent stream."""
 
 NOTHING_RUNS = "data: [DONE]\n\n"
-"""The end of a stream without content."""
+"""A stream without content: only its end."""
 
 _HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
 _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"}
@@ -174,7 +175,7 @@ def headers_of(protocol: Protocol) -> dict[str, str]:
 def _encoders(protocol: Protocol) -> tuple[Callable[[AnswerStream], AsyncIterator[str]], Callable[[AgentError], str]]:
     """Return the encoders of answers and of errors."""
     match protocol:
-        case "ai_sdk":  # imported late, like the next: see `first_use.py`
+        case "ai_sdk":  # imported late, like the next one: see `first_use.py`
             from qwestly_agent.chat.encode_ai_sdk import ai_sdk_error, encode_ai_sdk
 
             return encode_ai_sdk, ai_sdk_error
@@ -203,8 +204,8 @@ async def start_following(
     keep_alive_seconds: float,
     thread: Thread | None = None,
 ) -> AsyncIterator[str] | None:
-    """Return the chunks of a response with the running answer from its beginning, after the `thread`; None if none is
-    running. Raises `TooManyTurns`."""
+    """Return the chunks of a response that streams the running answer from its beginning, after the `thread`; None if
+    none is running. Raises `TooManyTurns`."""
     gone = asyncio.Event()
     following = await follow_answer(services, user_id, conversation_id, gone)
     if following is None:
@@ -266,7 +267,7 @@ async def _pump(
             async for event in encode(answer_stream):
                 queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
         except Exception as error:
-            # An event cannot be encoded, but the client must still get an end.
+            # An event could not be encoded, but the client must still receive the end of the stream.
             services.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
             queue.put_nowait(encode_error(Internal()))
         # All text has been sent, but once the response ends, Lambda freezes the process.
@@ -279,8 +280,8 @@ async def _pump(
 async def _drain(
     queue: asyncio.Queue[str | None], keep_alive_seconds: float, gone: asyncio.Event | None = None
 ) -> AsyncIterator[str]:
-    """Yield all queued events as one chunk, because each is a write to a socket. Set `gone` at the end, also if the
-    client disconnects."""
+    """Yield all queued events as one chunk, because each chunk is a write to a socket. Set `gone` at the end, also if
+    the client disconnects."""
     try:
         while True:
             try:

@@ -1,7 +1,7 @@
-"""A conversation's title, made from words of its first message by the fast model while that message is answered.
+"""A conversation's title, made from words of its first message by the fast model while that message is being answered.
 
-A short message is its own title. The beginning of a longer one is used if no title arrives in time, or if it has words
-that the user did not write.
+A short message is its own title. A longer message's beginning is used if no title arrives in time, or if the title has
+words that the user did not write.
 """
 
 from typing import Annotated
@@ -33,7 +33,7 @@ class Title(BaseModel):
 
 
 async def generate_title(services: ModelServices, user_id: str, message: str) -> str:
-    """Return a title of at most 60 characters; empty if the beginning of the message is to be used."""
+    """Return a title of at most 60 characters; empty if the beginning of the message should be used."""
     typed = one_line(typed_in(message))
     if len(typed) <= LONGEST_CHARACTERS or trouble_in(message):
         return ""

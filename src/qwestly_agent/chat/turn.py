@@ -66,9 +66,9 @@ from qwestly_agent.stores.usage import Load
 from qwestly_agent.text.clean import mask_secrets, visible, well_formed
 
 MOST_OF_A_TOOL = 8_000
-"""Maximum characters of a call's arguments, or of its result, that are replayed."""
+"""Maximum number of characters of a call's arguments, or of its result, that are replayed."""
 MOST_CHARACTERS = 60_000
-"""Maximum characters of all events; of later events only the text and its sources are replayed."""
+"""Maximum number of characters of all events; of later events only the text and its sources are replayed."""
 
 
 @dataclass(kw_only=True)
@@ -86,35 +86,36 @@ class Thread:
     """A conversation as an AG-UI client loads it."""
 
     messages: Sequence[Message] = ()
-    """The newest, without the running answer."""
+    """The newest messages, without the running answer."""
     approvals: Mapping[str, Approval] = field(default_factory=dict[str, Approval])
-    """By the id of the call that asked."""
+    """Approvals by the id of the call that requested them."""
     asked: Sequence[Approval] = ()
-    """Those for which the agent waits."""
+    """Approvals that the agent waits for."""
     queued: Sequence[Approval] = ()
-    """Other pending ones."""
+    """Other pending approvals."""
 
 
 @dataclass(frozen=True)
 class AnswerStream:
-    """An answer for the encoders, with its events: for the reader who requested it, or for a later one."""
+    """An answer for the encoders, with its events: for the reader who requested it, or for one who joins later."""
 
     conversation_id: str
     run_id: str
     message_id: str
     """The id under which the client builds the answer."""
     events: AsyncIterator[NativeEvent]
-    """Raise an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it."""
+    """The answer's events. Reading them raises an `AgentError` if the turn failed, and `RunCancelled` if its user
+    stopped it."""
     step_of: Callable[[str], Step]
-    """Steps by the id of their call, after the call was sent."""
+    """Returns a step by the id of its call, once the call was sent."""
     content: Callable[[], str]
-    """The whole answer, after the events have ended."""
+    """Returns the whole answer, once the events have ended."""
     usage: Callable[[], dict[str, Any]]
-    """Like `content`."""
+    """Returns tokens and cost, once the events have ended."""
     stored: Callable[[], Message | None]
-    """The answer's record, after the events have ended; None if it could not be stored."""
+    """Returns the answer's record, once the events have ended; None if it could not be stored."""
     thread: Thread | None = None
-    """What was said before, for a client that loads the conversation."""
+    """The earlier messages, for a client that loads the conversation."""
 
 
 @cache
@@ -129,7 +130,7 @@ class EventBuffer:
 
     _events: list[str] = field(default_factory=list)
     _last: AgentStreamEvent | None = None
-    """Not in `_events` yet, because the next delta may belong to it."""
+    """Not yet in `_events`, because the next delta may belong to it."""
     _size: int = 0
     """Number of characters in `_events`."""
     _taken: int = 0
@@ -159,7 +160,7 @@ class EventBuffer:
 
 
 def new_events(before: Sequence[str], now: Sequence[str]) -> Iterator[AgentStreamEvent]:
-    """Return the events for a reader that has received `before`, with which `now` begins."""
+    """Return the events for a reader that has already received `before`, the beginning of `now`."""
     if before and now[len(before) - 1] != before[-1]:
         told, grown = (_event().validate_json(each[len(before) - 1]) for each in (before, now))
         yield _rest(told, grown)
@@ -227,7 +228,7 @@ def _joined(last: AgentStreamEvent | None, event: AgentStreamEvent) -> AgentStre
 
 
 def _rest(told: AgentStreamEvent, grown: AgentStreamEvent) -> AgentStreamEvent:
-    """Return the new text of a joined event: what follows the part that the client already has."""
+    """Return the new text of a joined event: the text after the part that the client already has."""
     match told, grown:
         case PartDeltaEvent(delta=TextPartDelta(said)), PartDeltaEvent(delta=TextPartDelta(more) as delta):
             return replace(grown, delta=replace(delta, content_delta=more[len(said) :]))
@@ -241,7 +242,7 @@ def _rest(told: AgentStreamEvent, grown: AgentStreamEvent) -> AgentStreamEvent:
 
 
 def _dumped(event: AgentStreamEvent | None) -> list[str]:
-    """Return the event as JSON, or an empty list if it is not serializable, such as a tool's result that is not
+    """Return the event as JSON, or an empty list if it is not serializable, for example a tool result that is not
     data."""
     try:
         return [] if event is None else [_event().dump_json(event).decode()]
@@ -253,7 +254,7 @@ def _dumped(event: AgentStreamEvent | None) -> list[str]:
 
 
 AUDITED_CHARACTERS = 4_000
-"""Limit of the arguments and of the result of a tool call in the audit."""
+"""Maximum number of characters of a tool call's arguments, and of its result, in the audit."""
 
 
 @dataclass
@@ -283,12 +284,12 @@ class Record:
     title: str = ""
     """Title of a new conversation, if a model made one in time."""
     events: EventBuffer = field(default_factory=EventBuffer)
-    """Events for other readers."""
+    """Events for readers who join later."""
     cards: list[ApprovalRequested | ApprovalShown] = field(default_factory=list[ApprovalRequested | ApprovalShown])
     asks_about: str | None = None
-    """Id of the approval about which code asked."""
+    """Id of the approval about which the code's question asks."""
     _returned: dict[str, tuple[ReturnedRecord, ...]] = field(default_factory=dict[str, tuple[ReturnedRecord, ...]])
-    """By the id of a successful call."""
+    """Records by the id of the successful call that returned them."""
 
     @property
     def content(self) -> str:
@@ -304,7 +305,7 @@ class Record:
                 self._add(text, now)
             case ApprovalRequested() | ApprovalShown():
                 self.cards.append(event)
-            case QuestionAsked(text=text):  # no model's text: it does not count as the first one
+            case QuestionAsked(text=text):  # not written by a model, so it does not count as the first text
                 self.texts.append(text)
                 self.messages = [*self.messages, ModelResponse(parts=[TextPart(text)], model_name=FIXED_WORDS)]
                 self.asks_about = event.approval_id
@@ -312,7 +313,7 @@ class Record:
                 pass
 
     def steps(self) -> tuple[Step, ...]:
-        """Each step with those of its records that the answer so far used."""
+        """Each step with those of its records that the answer has used so far."""
         records = {call.id: self._records_of(call) for call in self.calls.made.values()}
         used = used_sources(chain.from_iterable(records.values()), self.content)
         return tuple(
@@ -343,7 +344,7 @@ class Record:
             self.messages.append(message)
 
     def _answered(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
-        """Add results for the calls that wait for approval, because in the next prompt each call needs a result."""
+        """Add results for calls that wait for approval, because in the next prompt each call needs a result."""
         waits = [call for call in self.calls.made.values() if call.outcome == "waiting"]
         if not waits:
             return messages
@@ -375,7 +376,8 @@ class Record:
         return tokens
 
     def usage(self) -> dict[str, Any]:
-        """Tokens, and cost in US dollars at prices of the turn's start; no cost if one of the models has no price."""
+        """Tokens, and cost in US dollars at the prices when the turn started; no cost if one of the models has no
+        price."""
         cost: Decimal | None = Decimal(0)
         for response in self.responses:
             price = price_of(response.model_id, response.model_name, response.usage, self.started_at)
@@ -416,7 +418,7 @@ class Record:
 
     def model_messages(self) -> str:
         """JSON of the messages, without the user's message, which has its own document, and without the instructions,
-        which each prompt adds."""
+        which are added to each prompt."""
         kept = [_without_instructions(message) for message in self.messages[1:]]
         return ModelMessagesTypeAdapter.dump_json(kept).decode()
 
@@ -467,7 +469,7 @@ def _entry(call: Call) -> ToolCallEntry:
 
 
 def _json_start(value: Any, mask: Callable[[str], str] = str) -> str:
-    """Return the beginning of a value's JSON; a string (invalid arguments of a model) stays unchanged."""
+    """Return the beginning of a value's JSON; a string (invalid arguments from a model) stays unchanged."""
     text = mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return well_formed(visible(text[:AUDITED_CHARACTERS])) + ("…" if len(text) > AUDITED_CHARACTERS else "")
 
@@ -485,7 +487,7 @@ def _without_instructions(message: ModelMessage) -> ModelMessage:
 
 @dataclass(frozen=True)
 class Turn:
-    """Everything except `record` is known before the run."""
+    """A turn. Everything except `record` is known before the run."""
 
     claim: ClaimedConversation
     agent: TurnAgent
@@ -493,12 +495,12 @@ class Turn:
     message_id: str
     """Id of the user's message."""
     history: Sequence[Message]
-    """Messages without the turn that this one replaces."""
+    """The conversation's messages, without the turn that this one replaces."""
     context: FirstTurnContext
     career: dict[str, Any]
     """The profile with employment and preferences."""
     load: Load
-    """The user's load before this turn."""
+    """The user's running turns and spending before this turn."""
     level: Level
     """The user's autonomy level."""
     deadline: float
@@ -507,21 +509,21 @@ class Turn:
     under_way: UnderWay
     """Pending and running work in all conversations."""
     prompt_as_of: float
-    """Seconds since the epoch. The prompt may contain content that was forgotten at this moment or later."""
+    """Seconds since the epoch. The prompt may contain content that was forgotten at this time or later."""
     record: Record
     """Filled while the turn runs."""
     has_returned_to_base: bool = False
-    """True if the turns before this one died, so that the conversation continues with the base."""
+    """True if the previous turns died, so that the conversation now uses the base."""
     continues: str | None = None
     """Id of the answer that the client continues."""
     replaced: Sequence[Message] = ()
     """Messages of the turn that this one replaces."""
     answered: Message | None = None
-    """The earlier answer, if this message was answered already."""
+    """The earlier answer, if this message was already answered."""
     moderated: "asyncio.Task[bool] | None" = None
-    """True if the moderation endpoint finds the user in danger; None if it is not used."""
+    """Result of the moderation endpoint: True if it finds the user in danger. None if it is not used."""
     token: str = field(default="", repr=False)
-    """The user's own, by which what runs unasked is carried out."""
+    """The user's own token, which authorizes executing changes without approval."""
 
     @property
     def run_id(self) -> str:
@@ -529,7 +531,8 @@ class Turn:
 
     @property
     def assignment(self) -> Assignment | None:
-        """The conversation's variant after this turn so far; that of a pinned user is not stored."""
+        """The conversation's variant, including the result of this turn so far; a pinned user's variant is not
+        stored."""
         before = self.claim.assignment
         if before is None or not before.trial or self.record.status == "stopped":
             return before
@@ -537,19 +540,20 @@ class Turn:
 
     @property
     def returns_to_base(self) -> bool:
-        """True if this turn is the last of those after which the conversation returns to the base."""
+        """True if this turn's failure makes the conversation return to the base."""
         before, after = self.claim.assignment, self.assignment
         return bool(before and after and after.given_up and not before.given_up)
 
     @property
     def variant(self) -> str | None:
-        """The variant whose agent answers, or the base's name; None outside of a trial, or in one that was given up."""
+        """The variant whose agent answers, or the base's name; None outside of a trial, or in a trial that was given
+        up."""
         assignment = self.claim.assignment
         return assignment.variant if assignment and not assignment.given_up else None
 
     @property
     def counted_as(self) -> str | None:
-        """The tag of the trial's counts to which this turn belongs."""
+        """The tag of the trial counts to which this turn belongs."""
         return self.claim.assignment.tag if self.claim.assignment else None
 
     @property
@@ -568,15 +572,15 @@ class Turn:
 
     @cached_property
     def note(self) -> str:
-        """The note on approvals and drafts before the user's text, including that of the replaced turn, which is stored
-        nowhere else."""
+        """The note on approvals and drafts before the user's text. It includes the replaced turn's note, which is
+        stored nowhere else."""
         earlier = self.replaced[0].note if self.replaced else ""
         changed = [] if self._is_told_what_is_under_way else self.under_way.lines
         return "\n\n".join(filter(None, (earlier, note_of(self.approvals, changed))))
 
     @cached_property
     def told_under_way(self) -> tuple[str, ...]:
-        """Ids that the model knows after this turn's note."""
+        """Ids of pending and running work that the model knows after this turn's note."""
         return self.under_way.elsewhere(self.claim.conversation_id)
 
     @property
@@ -592,18 +596,18 @@ class Turn:
 
     @property
     def summary(self) -> Summary | None:
-        """The summary of the messages before the window, or of an earlier cut."""
+        """The summary of the messages before the window, or before an earlier window."""
         return self.claim.summary
 
     @property
     def needs_summary(self) -> bool:
-        """True if this turn cut the window, or if the summary was deleted by forgetting."""
+        """True if this turn cut the window, or if forgetting deleted the summary."""
         told_to = self.summary.to if self.summary else 0
         return self.window_from > max(told_to, self.claim.summary_due)
 
     @cached_property
     def window(self) -> list[Message]:
-        """Messages of the history that the model sees."""
+        """The messages of the history that the model sees."""
         start = self.window_from
         return [each for each in self.history if each.seq >= start and not each.withheld]
 
@@ -644,8 +648,8 @@ class Turn:
         return PartialAnswer(asked, answer, self.record.events.dump(), self.replaced_run)
 
     def _saw(self) -> tuple[str, ...]:
-        """Return the ids that this answer saw, including those of answers in its window or summary, which it may
-        repeat."""
+        """Return the ids of everything in this answer's prompts, including what answers in its window or summary saw,
+        because it may repeat that."""
         saw = dict.fromkeys(self.context.memory_ids)
         saw.update(dict.fromkeys(self.summary.saw if self.summary else ()))
         for message in self.window:
@@ -656,10 +660,10 @@ class Turn:
 
 
 def replaced_runs(earlier: Sequence[Message]) -> tuple[str, ...]:
-    """Return the ids of the runs that an answer replacing this turn replaces, latest first."""
+    """Return the ids of the runs that are replaced when an answer replaces this turn, latest first."""
     return tuple(dict.fromkeys(run for each in earlier for run in (each.run_id, *each.replaces)))
 
 
 def is_ours(error: AgentError | None) -> bool:
-    """True if a turn failed on our side: not because of a limit, the brake or another turn."""
+    """True if the turn failed on our side: not because of a limit, the brake or another turn."""
     return error is not None and error.http_status >= 500

@@ -1,4 +1,4 @@
-"""Approvals and drafts in a turn: decisions posted or typed with it, and outcomes reported to the model once each."""
+"""Approvals and drafts in a turn: decisions posted or typed with it, and outcomes, each reported to the model once."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,9 @@ class Caller:
     """The person who posted a turn."""
 
     token: str = field(repr=False)
-    """Their own, by which decisions are carried out."""
+    """The caller's own token, which authorizes executing decisions."""
     where: str
-    """Their address, for the audit."""
+    """The caller's address, for the audit."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class TurnApprovals:
     unreported: Sequence[Approval]
     """Outcomes to report to the model."""
     ended: Sequence[Draft] = ()
-    """Ended drafts that were not reported to the model yet."""
+    """Ended drafts that were not yet reported to the model."""
     referred_approval: Approval | None = None
     """The approval that a typed yes or no referred to but could not decide."""
 
@@ -69,9 +69,9 @@ async def decide_all(
 ) -> tuple[AppliedDecision, ...]:
     """Apply the turn's decisions on records of this conversation.
 
-    In the plain protocol, a decision on any other record is an error; otherwise it is skipped, as a client may repeat
-    it from an old message. Raises `NotFound`, `Braked`, `ChangedMeanwhile` and `Invalid`; earlier decisions stay
-    decided.
+    A decision on any other record is an error in the plain protocol, and is skipped in the others, because a client may
+    repeat it from an old message. Raises `NotFound`, `Braked`, `ChangedMeanwhile` and `Invalid`; decisions already
+    applied remain.
     """
     user_id, conversation_id, decisions = claim.user_id, claim.conversation_id, request.decisions
     settled: list[AppliedDecision] = []
@@ -109,7 +109,7 @@ async def decide_all(
 
 
 def note_of(approvals: TurnApprovals, under_way: Sequence[str]) -> str:
-    """Return the note before the user's text; `under_way` are lines on pending and running work."""
+    """Return the note that precedes the user's text; `under_way` are lines on pending and running work."""
     lines = [outcome_line(each) for each in approvals.unreported]
     lines += [draft_line(each) for each in approvals.unreported_drafts]
     lines += under_way
@@ -117,15 +117,15 @@ def note_of(approvals: TurnApprovals, under_way: Sequence[str]) -> str:
 
 
 def nothing_new_error(settled: Sequence[AppliedDecision]) -> ChangedMeanwhile:
-    """Return the error for decisions that were all made, and reported to the model, before."""
+    """Return the error for decisions that were all made and reported to the model before."""
     outcomes = " ".join(filter(None, (each.approval.outcome for each in settled)))
     return ChangedMeanwhile(f"That was answered already. {outcomes}".strip())
 
 
 # --- a typed yes or no ------------------------------------------------------------------------------------------------
-#
-# Under an answer's one card, code asks about it, if its effect can be undone and is private. A message that is only a
-# yes or a no is the decision on that card, if the client names that answer as the last one that it showed.
+# If an answer shows exactly one card, whose effect is private and can be undone, code asks about it below the card. A
+# message that is only a yes or a no then decides that card, if the client names that answer as the last one that it
+# showed.
 
 
 MOST_RECENT = 50
@@ -136,8 +136,8 @@ _QUESTION_MARK = re.compile("[?¿？؟⁇⁈]")
 def card_to_ask_about(
     actions: Mapping[str, AnyAction], cards: Sequence[ApprovalRequested | ApprovalShown], calls: Calls, text: str
 ) -> ApprovalView | None:
-    """Return the answer's one card, if a typed yes or no may decide it; None if anything else in the answer may be what
-    such a word is meant for."""
+    """Return the answer's only card, if a typed yes or no may decide it; None if the word could refer to anything else
+    in the answer."""
     match cards:
         case [ApprovalRequested(ends_the_turn=True, approval=card)]:
             asks_more = _QUESTION_MARK.search(text) or confirm_with_user.__name__ in {
@@ -151,8 +151,8 @@ def card_to_ask_about(
 
 @dataclass(kw_only=True)
 class QuestionAsked(CapabilityEvent, namespace="qwestly"):
-    """The question by code under a card, sent as text. A text part would begin another step in `useChat`, which answers
-    only the calls of the last one by itself."""
+    """The code's question under a card, sent as text. A text part would begin another step, and `useChat` continues
+    automatically only after the calls of the last step."""
 
     approval_id: str
     text: str
@@ -164,7 +164,7 @@ def question_about(card: ApprovalView) -> QuestionAsked:
 
 @dataclass(frozen=True)
 class TypedAnswer:
-    """The result of a typed yes or no."""
+    """The decisions made by a typed yes or no."""
 
     decisions: tuple[PostedDecision, ...] = ()
     referred_approval: Approval | None = None
@@ -174,9 +174,10 @@ class TypedAnswer:
 async def read_typed_answer(
     services: Services, user_id: str, conversation_id: str, request: TurnRequest, messages: Sequence[Message]
 ) -> TypedAnswer:
-    """Return the result of a typed yes or no; an empty one for all other messages. Raises errors of the database.
+    """Return the decisions made by a typed yes or no; none for any other message. Raises database errors.
 
-    `messages` are the conversation's, oldest first. What the client did not show is never decided: its card is shown.
+    `messages` are the conversation's, oldest first. An approval that the client did not show is never decided this way:
+    its card is shown instead.
     """
     answers = [each for each in messages if each.role == "assistant" and each.content != USE_THE_CARD]
     if not answers or request.decisions or request.regenerate or (said := answer_in(request.text or "")) is None:
@@ -186,7 +187,7 @@ async def read_typed_answer(
     waiting = [each for each in approvals if each.waits(services.clock())]
     for answer in (*answers[-1:], *named):
         cards = [each for each in approvals_shown_with(answer, approvals) if each in waiting and each.answer == "ask"]
-        # An approval that a workflow requested after that answer is shown below its card.
+        # An approval that a workflow requested after that answer is shown below the answer's card.
         if len(cards) != 1 or (answer is answers[-1] and cards != waiting[:1]):
             continue
         [card] = cards

@@ -1,4 +1,4 @@
-"""The user, the turn, and the features that a tool can reach. A feature is made when a tool asks for it."""
+"""The user, the turn, and the features that a tool can reach. A feature is created when a tool first asks for it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ F = TypeVar("F")
 
 @dataclass(frozen=True)
 class TurnFeatures:
-    """The `Feature` of one turn."""
+    """The turn's features, by type."""
 
     makers: Mapping[type[Any], Callable[[], Any]]
     _made: dict[type[Any], Any] = field(default_factory=dict[type[Any], Any])
@@ -80,7 +80,7 @@ def features_of(services: ChatServices, turn: Turn) -> TurnFeatures:
         )
 
     def proposer() -> Proposer:
-        # A reworded message is a different one.
+        # A reworded message is a different message.
         repeated = [each for each in turn.replaced if turn.text == turn.replaced[0].content]
         return Proposer(
             services,

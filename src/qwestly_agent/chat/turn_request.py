@@ -1,6 +1,6 @@
 """A turn as posted by a client, in one of three protocols: plain, the AI SDK's, or AG-UI.
 
-From a posted history, only the newest message is used, and the AI SDK's decisions on pending approvals: our stored
+Only the newest message of a posted history is used, and the AI SDK's decisions on pending approvals: our stored
 conversation is authoritative.
 """
 
@@ -34,17 +34,18 @@ class PostedDecision:
     approval_id: str
     verb: Verb
     args_digest: str | None = None
-    """None if the protocol cannot carry it; the id suffices, as a pending record's arguments never change."""
+    """None if the protocol cannot carry it; the id suffices, because a pending record's arguments never change."""
     args: dict[str, Any] | None = None
     reason: str | None = None
     opened: bool = False
     """True if the client showed the whole preview."""
     call_id: str | None = None
-    """Id of the tool call at which the client shows it."""
+    """Id of the tool call under which the client shows the approval."""
     in_words: bool = False
-    """True if it is read from a message ("yes"), not from a button."""
+    """True if the decision was read from a message ("yes"), not from a button."""
     earlier: bool = False
-    """True if it is in an older message, where a client repeats it: it counts only while the record is pending."""
+    """True if the decision is in an older message, where a client repeats it: it takes effect only while the record is
+    pending."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +57,26 @@ class TurnRequest:
     does not name its message."""
     message_id: str | None
     likely_new: bool
-    """True if the conversation probably does not exist yet. A wrong guess costs only a round trip."""
+    """True if the conversation probably does not exist yet. A wrong guess only costs a round trip."""
     must_exist: bool = False
-    """True if the conversation must exist already, because the client shows an answer of it."""
+    """True if the conversation must already exist, because the client shows one of its answers."""
     regenerate: bool = False
-    """Regenerate the last answer. A message that we never received is answered for the first time."""
+    """Regenerate the last answer. If the message never reached us, it is answered for the first time."""
     regenerates: str | None = None
     """Id of the answer to regenerate, if the client names it."""
     decisions: tuple[PostedDecision, ...] = ()
     continues: str | None = None
     """Id of the answer that the client continues."""
     answers: str | None = None
-    """Id of the last answer that the client showed, to its end, when the message was sent."""
+    """Id of the last answer that the client had shown completely when the message was sent."""
     loads: bool = False
-    """True if nothing is said or decided: the client loads the conversation."""
+    """True if the request contains no message or decision: the client loads the conversation."""
     replaces: bool = False
-    """True if `message_id` must be that of the last message, which is replaced."""
+    """True if `message_id` must be the id of the last message, which is replaced."""
     design: str | None = None
-    """For a new conversation; an existing one keeps its design."""
+    """The design of a new conversation; an existing one keeps its design."""
     role: Role | None = None
-    """Like `design`."""
+    """The role of a new conversation; an existing one keeps its role."""
 
 
 class Chosen(BaseModel):
@@ -106,7 +107,8 @@ class DecisionInTurn(Decision):
 
 
 class PlainTurn(Chosen):
-    """For `curl -N` and the reference widget, answered with named SSE events. A message, decisions, or both."""
+    """A turn from `curl -N` or the reference widget, answered with named SSE events. It has a message, decisions, or
+    both."""
 
     message: str | None = None
     conversation_id: ClientId | None = None
@@ -115,7 +117,7 @@ class PlainTurn(Chosen):
     """Id of the user's last message, if this message replaces it. Without a message, id of the last answer, which is
     regenerated."""
     answers: ClientId | None = None
-    """Id of the last answer that the client showed to its end: a typed yes or no decides only what that answer asks."""
+    """Id of the last answer that the client showed completely: a typed yes or no decides only what that answer asks."""
     decisions: list[DecisionInTurn] = Field(default=[], max_length=MOST_DECISIONS)
 
 
@@ -170,8 +172,8 @@ class _AnsweredPart(BaseModel):
 
 
 class UITurn(Chosen):
-    """A post by `useChat`, answered with a UI message stream. Of `messages` only the newest user message is used, the
-    decisions on approvals in the agent's messages, and the id of the last of these, unless `answers` names it."""
+    """A post by `useChat`, answered with a UI message stream. Of `messages`, only the newest user message is used, the
+    decisions on approvals in the agent's messages, and the id of the last agent message, unless `answers` names it."""
 
     id: ClientId
     messages: list[Any]
@@ -217,13 +219,13 @@ def _has_answer(messages: list[Any]) -> bool:
 
 
 def _has_usage(message: dict[str, Any]) -> bool:
-    """True if the message has the metadata that end its stream."""
+    """True if the message has the metadata sent at the end of its stream."""
     metadata = message.get("metadata")
     return isinstance(metadata, dict) and "output_tokens" in metadata
 
 
 def _last_answer(messages: list[Any], is_whole: Callable[[dict[str, Any]], bool]) -> str | None:
-    """Return the id of the last assistant message; None if the client may show only its beginning."""
+    """Return the id of the last assistant message; None if the client may have received only its beginning."""
     answers = (each for each in reversed(messages) if isinstance(each, dict) and each.get("role") == "assistant")
     last = next(answers, {})
     return str(last.get("id")) if is_whole(last) else None
@@ -231,8 +233,8 @@ def _last_answer(messages: list[Any], is_whole: Callable[[dict[str, Any]], bool]
 
 def _earlier_decisions(messages: list[Any]) -> Iterable[PostedDecision]:
     """Return the decisions in messages before the newest: `useChat` posts a decision on an older card with the next
-    message. Parts in another format are not ours. The call is left out, because the client builds another message by
-    now."""
+    message. Parts in another format are ignored. The call id is left out, because the client is building another
+    message by now."""
     decisions: dict[str, PostedDecision] = {}
     for message in messages:
         if not isinstance(message, dict) or message.get("role") != "assistant":
@@ -327,7 +329,7 @@ def parse_ag_ui(posted: dict[str, Any]) -> TurnRequest:
         text=_content_of(said) if said else None,
         message_id=said.id if said else None,
         likely_new=len(body.messages) == 1 and not decisions,
-        # Code's question has a message of its own, with the answer's id.
+        # The code's question is a message of its own, with the answer's id.
         answers=_last_answer(body.messages, lambda message: "id" in message),
         decisions=decisions,
         loads=said is None and not decisions,

@@ -1,8 +1,8 @@
 """Open and close a turn: all reads before its first byte, and all writes at its end.
 
 `open` claims the conversation and reads everything for the prompt in one round trip. `close` records the messages, cost
-and tool calls, then releases the conversation. If the database fails then, `turn_registry` retries while the process
-lives; after that the next turn continues from the stored part of the answer.
+and tool calls, then releases the conversation. If the database fails at that point, the turn registry retries while the
+process lives; after that, the next turn continues from the stored part of the answer.
 """
 
 import asyncio
@@ -63,13 +63,13 @@ LAST_TRY_TIMEOUT_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class History:
-    """The newest messages, and the earlier turn of the posted message id, if any."""
+    """The newest messages, and the earlier turn with the posted message id, if any."""
 
     recent: Sequence[Message]
     exchange: Sequence[Message]
 
     def earlier_turn(self, request: TurnRequest) -> Sequence[Message]:
-        """Return the earlier turn with this message, answered or not, whether posted again, reworded or to be
+        """Return the earlier turn with this message, answered or not, if the message is posted again, reworded or to be
         regenerated; empty for a new message.
 
         Raises `ChangedMeanwhile` if the turn is not the last one or contains forgotten content, and `Invalid` if there
@@ -85,13 +85,14 @@ class History:
                 raise ChangedMeanwhile("Only the last message can be rewritten.")
             return self.exchange
         if request.text is not None and not self.exchange:
-            return []  # we never received it
+            return []  # the message never reached us
         if not last:
             raise Invalid("There is no answer to make again.")
         if any(message.withheld for message in last if message.role == "user"):
             raise ChangedMeanwhile("This tells something that you had forgotten. Please rewrite it.")
         named = {name for message in last for name in (message.id, message.continues)}
-        # To the client, an answer continued after a decision is one message, which it names by the user's message.
+        # To the client, an answer continued after a decision is one message, identified by the id of the user's
+        # message.
         asked = self.exchange == last or any(message.id in named for message in self.exchange)
         if (self.exchange and not asked) or (request.regenerates or last[0].id) not in named:
             raise ChangedMeanwhile("Only the last answer can be made again.")
@@ -99,7 +100,7 @@ class History:
 
 
 def complete_answer(request: TurnRequest, earlier: Sequence[Message]) -> Message | None:
-    """Return the complete answer to this message, if it was answered before."""
+    """Return the complete answer to this message, if it was already answered."""
     if not earlier or request.regenerate or request.text != earlier[0].content:
         return None
     return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
@@ -110,21 +111,21 @@ class ContextData:
     """Data for building the context."""
 
     profile: dict[str, Any]
-    """With employment and preferences."""
+    """The profile with employment and preferences."""
     zone: str
     """The user's time zone."""
     memories: list[Memory]
     """The most salient ones, plus one if there are more."""
     by_words: list[FoundMemory] | None
-    """The best for the first message; None if the conversation is probably not new."""
+    """The memories that best match the first message; None if the conversation is probably not new."""
     last_withdrawn: float | None
     level: Level
     unreported: list[Approval]
-    """Approvals whose outcome was not reported to the model yet."""
+    """Approvals whose outcome was not yet reported to the model."""
     ended: list[Draft]
-    """Ended drafts that were not reported to the model yet."""
+    """Ended drafts that were not yet reported to the model."""
     under_way: UnderWay
-    """In all conversations."""
+    """Pending and running work in all conversations."""
     rollout: Rollout | None
     variant: str | None
     """The variant that an operator pinned the user to."""
@@ -137,8 +138,8 @@ class TurnStore:
     # --- open ---------------------------------------------------------------------------------------------------------
 
     async def open(self, user_id: str, request: TurnRequest, deadline: float, caller: Caller) -> Turn:
-        """Claim the conversation, and read everything that the turn needs. `caller` has the token by which
-        decisions are carried out.
+        """Claim the conversation, and read everything that the turn needs. The `caller`'s token authorizes executing
+        decisions.
 
         Raises all errors that need an HTTP status: `ConversationBusy`, `NotFound`, `ChangedMeanwhile`, `Invalid`,
         `TooManyTurns`, `OverBudget`, `Braked`.
@@ -162,14 +163,14 @@ class TurnStore:
         try:
             claim = await self._claim(user_id, conversation_id, new, request)
         except BaseException:
-            # Not cancelled: a cancelled read could leave the driver's lock held, or lose its connection. The driver's
-            # own timeout limits the reads.
+            # Wait instead of cancelling: a cancelled read could leave the driver's lock held, or lose its connection.
+            # The driver's own timeout limits the reads.
             await asyncio.gather(reading, return_exceptions=True)
             with limit_last_try():
                 await self._tried(self._leave(user_id, new, entering))
             raise
         try:
-            # After the claim: either this sees the brake, or the brake and an erasure see this turn.
+            # Check after the claim: either this check sees the brake, or the brake (or an erasure) sees this turn.
             (said, known, load), _ = await asyncio.gather(reading, services.signals.check_brake(user_id))
             _check_choice(request, claim)
             await self._admit(user_id, load, new.started_at)
@@ -257,7 +258,7 @@ class TurnStore:
     async def _claim(
         self, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
     ) -> ClaimedConversation:
-        """Claim the conversation, or create it. Design and role are chosen only for a new one, as an existing one may
+        """Claim the conversation, or create it. Design and role can be chosen only for a new one; an existing one may
         have others."""
         conversations, designs = self.services.conversations, self.services.designs
         if request.likely_new:
@@ -267,7 +268,7 @@ class TurnStore:
         try:
             return await conversations.claim(user_id, conversation_id, turn)
         except NotFound:
-            # The AI SDK creates conversation ids itself; a plain client knows only ids from us.
+            # The AI SDK creates conversation ids itself; a plain client knows only ids that we created.
             if request.protocol == "plain" or request.text is None or request.must_exist:
                 raise
             chosen = designs.choose(request.design, request.role)
@@ -277,7 +278,7 @@ class TurnStore:
             return created
 
     async def _admit(self, user_id: str, load: Load, now: float) -> None:
-        """Check rate and budget before any cost arises; `model_calls.py` limits the cost afterwards. Raises
+        """Check rate and budget before any cost is incurred; `model_calls.py` limits the cost afterwards. Raises
         `OverBudget` and `TooManyTurns`."""
         settings = self.services.settings
         await self.services.stage_day.check(now)
@@ -348,7 +349,8 @@ class TurnStore:
             deadline=deadline,
             approvals=approvals,
             under_way=known.under_way,
-            # The moments are those of several processes' clocks: what is newer than the newest was not there yet.
+            # Times come from several processes' clocks. A withdrawal later than the last one that was read is not
+            # reflected in the prompt.
             prompt_as_of=min(read_at, math.nextafter(known.last_withdrawn or 0.0, math.inf)),
             record=Record(claim.turn.started_at),
             has_returned_to_base=claim.assignment != assignment
@@ -359,8 +361,8 @@ class TurnStore:
         )
 
     def _assigned(self, claim: ClaimedConversation, request: TurnRequest, known: ContextData) -> Assignment | None:
-        """Return the conversation's variant for this turn: chosen if the conversation is new and the user chose no
-        design, kept otherwise."""
+        """Return the conversation's variant for this turn. It is chosen if the conversation is new and the user did not
+        choose a design; otherwise it is kept."""
         designs = self.services.designs
         is_new = not claim.last_seq and request.design is None
         pinned = known.variant if known.variant in designs.variants and request.design is None else None
@@ -370,8 +372,8 @@ class TurnStore:
         return found if is_known else None
 
     def _agent_of(self, claim: ClaimedConversation) -> TurnAgent:
-        """Return the agent of the conversation's variant, otherwise that of its design. Raises `Unavailable` if both
-        are missing."""
+        """Return the agent of the conversation's variant, or else of its design. Raises `Unavailable` if neither
+        exists."""
         designs = self.services.designs
         of_variant = designs.find_variant(claim.assignment.agents, claim.role) if claim.assignment else None
         agent = of_variant or designs.find(claim.design, claim.role)
@@ -382,7 +384,7 @@ class TurnStore:
     async def _reread_if_changed(
         self, claim: ClaimedConversation, request: TurnRequest, said: History
     ) -> tuple[ClaimedConversation, History]:
-        """Read again if the reads, which ran in parallel to the claim, saw an older state, or if a killed turn was
+        """Read again if the reads, which ran in parallel with the claim, saw an older state, or if a killed turn was
         recovered."""
         services, last_seq = self.services, claim.last_seq
         if claim.abandoned:
@@ -407,7 +409,7 @@ class TurnStore:
         now = claim.turn.started_at
         today = day_in(known.zone, now)
         fresh = make_context(known.profile, known.memories, known.level, today, agent.prompt_version, now)
-        # Invalid if there is none yet, or if it is from an earlier version.
+        # Validation fails if there is no context yet, or if it is from an earlier version.
         with suppress(ValidationError):
             kept = FirstTurnContext.model_validate(claim.context)
             if kept.is_still_valid(fresh, known.last_withdrawn):
@@ -421,14 +423,14 @@ class TurnStore:
                 self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
     async def _leave(self, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
-        await asyncio.wait([entering])  # otherwise it could be written after the removal and remain
+        await asyncio.wait([entering])  # otherwise its entry could be written after the removal and stay
         await self.services.usage.end_turn(user_id, turn.run_id, turn.started_at)
 
     # --- close --------------------------------------------------------------------------------------------------------
 
     async def close(self, turn: Turn) -> None:
         """Record the turn, and release the conversation last, because erasure waits for the release. If another turn
-        has taken over, it is set as the record's error."""
+        has taken over, the record's error says so."""
         services, now, record = self.services, self.services.clock(), turn.record
         receipt = record.receipt(
             design=turn.design,
@@ -439,7 +441,7 @@ class TurnStore:
         )
         services.logger.info(Event.TURN_ENDED, extra={"status": record.status, **receipt})
         measure_turn(record.status, receipt, Counter(call.outcome for call in record.calls.made.values()))
-        # After a database error retry once, but briefly, as the user waits for the error.
+        # After a database error, retry once, but briefly, because the user is waiting for the error.
         with limit_last_try(isinstance(record.error, Unavailable)):
             written = await asyncio.gather(self._account(turn, now), self._audit(turn), self._count(turn, receipt, now))
             try:
@@ -467,7 +469,7 @@ class TurnStore:
             await self._record(turn, now, receipt)
 
     async def _account(self, turn: Turn, now: float) -> bool:
-        """Record the cost; False if that fails, which does not affect the answer."""
+        """Record the cost; return False if that fails, which does not affect the answer."""
         spent = {**turn.record.tokens(), "cost_usd": turn.record.ceiling_usd()}
         try:
             turn.record.is_erased = not await self.services.usage.settle(
@@ -479,7 +481,7 @@ class TurnStore:
         return True
 
     async def _count(self, turn: Turn, receipt: Mapping[str, Any], now: float) -> bool:
-        """Count the turn for its conversation's trial, if any; False if that fails."""
+        """Count the turn for its conversation's trial, if any; return False if that fails."""
         if turn.counted_as is None:
             return True
         record, own_ms = turn.record, receipt["own_first_text_ms"]
@@ -499,7 +501,7 @@ class TurnStore:
         return True
 
     async def _audit(self, turn: Turn) -> bool:
-        """Record the tool calls; False if that fails."""
+        """Record the tool calls; return False if that fails."""
         claim = turn.claim
         try:
             audit = turn.record.audit()
@@ -510,7 +512,7 @@ class TurnStore:
         return True
 
     async def _start(self, start: Start) -> None:
-        """Start a workflow. If that fails, a later turn's start does its work too."""
+        """Start a workflow. If that fails, a later turn's start does its work as well."""
         try:
             await self.services.workflows.start(start.workflow, start.name, start.given)
         except Unavailable as error:
@@ -536,12 +538,12 @@ class TurnStore:
             return await self._store(turn, turn.messages(now, turn.record.text_only_messages_json(), {}), now, receipt)
 
     async def _store(self, turn: Turn, messages: list[Message], now: float, receipt: dict[str, Any]) -> bool:
-        """Store the messages; False if the conversation no longer belongs to this turn."""
+        """Store the messages; return False if the conversation no longer belongs to this turn."""
         services = self.services
         # A retry without content keeps the earlier answer.
         has_nothing_new = turn.replaced and not turn.record.content and turn.record.status != "complete"
         if isinstance(turn.record.error, Braked):
-            # Before the lease ends: a brake that has not seen this turn yet finds it by this.
+            # Record this before the lease ends, so that a brake that has not seen this turn yet still finds it.
             await services.runs.record_stopped(turn.claim.user_id, turn.run_id, now)
         turn.record.stored = messages[-1]
         kept = await services.conversations.finish(
@@ -557,7 +559,7 @@ class TurnStore:
         if kept and messages:
             await self._exclude_forgotten(turn)
         if kept and not has_nothing_new:
-            # The note is now stored in the conversation, and so is part of every later prompt.
+            # The note is now stored in the conversation, and is therefore part of every later prompt.
             await asyncio.gather(
                 *(services.approvals.mark_reported(each) for each in turn.approvals.unreported),
                 *(services.drafts.mark_reported(turn.claim.user_id, each.id) for each in turn.approvals.ended),
@@ -574,7 +576,8 @@ class TurnStore:
             )
 
     async def _exclude_forgotten(self, turn: Turn) -> None:
-        """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
+        """Exclude this turn from prompts if something was forgotten while it ran, because the forgetting could not find
+        it in this turn."""
         services, user_id = self.services, turn.claim.user_id
         if await services.tombstones.forgotten_since(user_id, turn.prompt_as_of):
             await asyncio.gather(
@@ -615,7 +618,7 @@ async def admit_stream(services: ChatServices, user_id: str, load: Load, now: fl
 
 
 def _summary(turn: Turn) -> Start:
-    """Return the start of the workflow that summarizes the messages that left the window."""
+    """Return the start of the workflow that summarizes the messages that are no longer in the window."""
     claim, run_id = turn.claim, f"summary-{turn.run_id}"
     whose = {"user_id": claim.user_id, "conversation_id": claim.conversation_id}
     given = {**whose, "run_id": run_id, "window_from": turn.window_from}
@@ -623,7 +626,7 @@ def _summary(turn: Turn) -> Start:
 
 
 def _changes(turn: Turn, messages: Sequence[Message], receipt: dict[str, Any]) -> dict[str, Any]:
-    """Return the conversation's fields for following turns, and for readers who follow this one."""
+    """Return the conversation fields for later turns, and for readers who follow this one."""
     asked, answer = messages
     answer = answer.model_copy(update={"model_messages": "[]", "receipt": receipt})
     told = PartialAnswer(asked, answer, turn.record.events.dump())

@@ -1,7 +1,7 @@
-"""Find the records of tool results that an answer used: those whose own words it contains.
+"""Find the records in tool results that an answer used: those whose own words it contains.
 
-No model is used and no language is assumed, so a record that is fully paraphrased is not found, and if no record is
-found, all are returned. `tests/evals/test_used_sources.py` has error rates.
+No model is used and no language is assumed, so a fully paraphrased record is not found; if no record is found, all are
+returned. `tests/evals/test_used_sources.py` has error rates.
 """
 
 import re
@@ -19,17 +19,17 @@ from qwestly_agent.stores.messages import Step, sources_of
 from qwestly_agent.text.language import tokens_of
 
 RUN = 5
-"""Number of consecutive words."""
+"""Number of consecutive words that identify their record."""
 LETTERS = 5
-"""Minimum letters of a word that identifies its record."""
+"""Minimum number of letters of a word that identifies its record."""
 DIGITS = 3
-"""Minimum digits of a figure that identifies its record."""
+"""Minimum number of digits of a figure that identifies its record."""
 
 _WORD = re.compile(r"[^\W_]+")
 _FIGURE = re.compile(r"\d[\d.,]*\d")
 _YEAR = re.compile(r"(19|20)\d\d")
 _WITHIN_A_SENTENCE = re.compile(r"[^.!?:;\n\"“„«»(•*#|-]+")
-"""Characters between two words of one sentence."""
+"""Characters allowed between two words of the same sentence."""
 
 
 @dataclass(kw_only=True)
@@ -47,7 +47,7 @@ def source_events(steps: Iterable[Step]) -> list[SourcesNamed]:
 
 @dataclass(frozen=True)
 class _Signs:
-    """Features of a text by which it is found in another text."""
+    """Features of a text by which it is recognized in another text."""
 
     text: str
 
@@ -66,7 +66,7 @@ class _Signs:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Words that begin with a capital within a sentence, and those with more than one capital."""
+        """Words that begin with a capital within a sentence, and words with more than one capital."""
         found, end = set[str](), 0
         for word in _WORD.finditer(self.text):
             between, end = self.text[end : word.start()], word.end()
@@ -107,7 +107,7 @@ class ReturnedRecord:
         return tuple(tokens_of(self.named))
 
     def is_quoted_in(self, answer: _Signs) -> bool:
-        """True if the answer contains its name, or consecutive words of it."""
+        """True if the answer contains the record's name, or several consecutive words of the record."""
         return self._is_named_in(answer.words) or not self.signs.runs.isdisjoint(answer.runs)
 
     def figures_and_names_in(self, answer: _Signs) -> frozenset[str]:
@@ -126,7 +126,8 @@ class ReturnedRecord:
 def used_sources(returned: Iterable[ReturnedRecord], answer: str) -> frozenset[str]:
     """Return the ids of the records that the answer used; all ids if none is found in it.
 
-    A figure or a name is ignored if more than half of the records contain it, another word if a second record does.
+    A figure or a name is ignored if more than half of the records contain it, and any other word if a second record
+    contains it.
     """
     records = {each.source.id: each for each in returned}
     if len(records) < 2:
@@ -140,6 +141,7 @@ def used_sources(returned: Iterable[ReturnedRecord], answer: str) -> frozenset[s
 
 
 def _told_by(shared: Mapping[str, frozenset[str]], most: float) -> set[str]:
-    """Return the ids of records that share a feature with the answer that at most `most` of them have."""
+    """Return the ids of records that share a feature with the answer, where at most `most` records have that
+    feature."""
     had_by = Counter(chain.from_iterable(shared.values()))
     return {source_id for source_id, signs in shared.items() if any(had_by[sign] <= most for sign in signs)}

@@ -1,4 +1,4 @@
-"""Clients of AWS: references in the environment, Step Functions, SES, EventBridge."""
+"""AWS clients: references in the environment, Step Functions, SES, EventBridge."""
 
 import asyncio
 import base64
@@ -29,8 +29,8 @@ from qwestly_agent.domain.activity import ActivityEvent
 
 ATTEMPTS, CONNECT_SECONDS, ANSWERS_WITHIN_SECONDS = 2, 2, 5
 FUNCTION_ANSWERS_WITHIN_SECONDS = 25
-"""A function that is invoked may itself wait for the candidate app. Both attempts are over before the caller's own time
-limit of 60 s; what is invoked is idempotent."""
+"""An invoked function may itself wait for the candidate app. Both attempts end before the caller's own timeout of 60 s;
+invoked functions are idempotent."""
 
 
 class AWS:
@@ -70,14 +70,14 @@ class AWS:
 
 
 PARAMETERS_A_CALL = 10
-"""Limit of `GetParameters`."""
+"""Maximum number of names per call of `GetParameters`."""
 WAITS_SECONDS = (0.3, 0.6, 1.2, 2.4, 3.9)
-"""Maximum delays before retries, 8.4 s in total and at least half of that: permissions of a new role take a moment to
-apply, and Parameter Store throttles when many containers start together. A state is tried five times, so it outlasts 20
-seconds (statemachines/common.yaml)."""
+"""Maximum delays before retries: 8.4 s in total, and at least half of that with jitter. The permissions of a new role
+take a moment to apply, and Parameter Store throttles when many containers start together. A state is tried five times,
+so it outlasts 20 seconds (statemachines/common.yaml)."""
 LONGEST_SECONDS = 10.0
-"""Time after which nothing is tried again: one try of a store that does not answer takes long itself, and a function
-must end before its own time limit."""
+"""Seconds after which nothing is retried: a single attempt takes long if the store does not respond, and a function
+must end before its own timeout."""
 _NOT_YET_ALLOWED = "AccessDeniedException"
 
 ClientOf = Callable[[str], Any]
@@ -88,11 +88,11 @@ def look_up_all(
     references: Collection[str],
     client_of: ClientOf,
     sleep: Callable[[float], None] = time.sleep,
-    # Environments restored from one snapshot share the state of `random`.
+    # Environments restored from the same snapshot share the state of `random`.
     chance: Callable[[], float] = random.SystemRandom().random,
     now: Callable[[], float] = time.monotonic,
 ) -> dict[str, str]:
-    """Return the values by reference. Raises `InvalidSettings`, which names those that cannot be read, and
+    """Return the values by reference. Raises `InvalidSettings`, which names the unreadable references, and
     `Unavailable` if the store throttles or cannot be reached."""
     patiently = partial(_patiently, sleep=sleep, chance=chance, now=now)
     parameters = sorted({each.removeprefix("ssm:") for each in references if each.startswith("ssm:")})
@@ -139,12 +139,12 @@ def _patiently(
                 raise Unavailable from error
             if is_last or not (_passes(error) or _cause(error) == _NOT_YET_ALLOWED):
                 raise InvalidSettings(f"{', '.join(names)} cannot be read: {_cause(error)}.") from error
-            sleep(wait * (1 + chance()) / 2)  # with jitter, since other containers start at the same time
+            sleep(wait * (1 + chance()) / 2)  # with jitter, because other containers start at the same time
     raise AssertionError("unreachable")
 
 
 def _passes(error: "ClientError | BotoCoreError") -> bool:
-    """True if the store throttles, fails, or cannot be reached."""
+    """True for a transient error: the store throttles, fails, or cannot be reached."""
     from botocore.exceptions import ClientError, HTTPClientError
     from botocore.exceptions import ConnectionError as NoConnection
 
@@ -160,7 +160,7 @@ def _cause(error: "ClientError | BotoCoreError") -> str:
 
 
 # --- workflows --------------------------------------------------------------------------------------------------------
-# Start Step Functions executions, and answer those that wait for a person by a task token.
+# Start Step Functions executions, and use task tokens to respond to those that wait for a person.
 #
 # A task token is a credential: it is encrypted with a KMS key as soon as it is received, bound to its record, and
 # decrypted only to be sent back.
@@ -186,7 +186,7 @@ class Workflows:
     key_id: str
     """Id of the KMS key that encrypts task tokens."""
     machine_arn_prefix: str
-    """What the state machines' ARNs begin with, before the workflow's name."""
+    """Prefix of the state machines' ARNs, before the workflow's name."""
 
     async def start(self, workflow: str, name: str, given: Mapping[str, Any]) -> None:
         """Start an execution (idempotent by name). Raises `Unavailable`."""
@@ -199,7 +199,7 @@ class Workflows:
         )
 
     async def answer(self, task_token: str, output: Mapping[str, Any]) -> bool:
-        """Answer the waiting execution. Returns False if it no longer waits. Raises `Unavailable`."""
+        """Send the result to the waiting execution. Returns False if it no longer waits. Raises `Unavailable`."""
         answered = await self._call(
             "stepfunctions",
             "send_task_success",
@@ -209,12 +209,14 @@ class Workflows:
         return answered is not None
 
     async def waits(self, task_token: str) -> bool:
-        """True if an execution still waits by this token. It is not answered. Raises `Unavailable`."""
+        """True if an execution still waits with this token; sends it a heartbeat, but no result. Raises
+        `Unavailable`."""
         beats = {"taskToken": task_token}
         return await self._call("stepfunctions", "send_task_heartbeat", beats, passed=WAITS_NO_MORE) is not None
 
     async def invoke(self, function: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Invoke a function and return its answer, a JSON object. Raises `Unavailable`, also if the function fails."""
+        """Invoke a function and return its response, a JSON object. Raises `Unavailable`, also if the function
+        fails."""
         answered = await self._call("lambda", "invoke", {"FunctionName": function, "Payload": json.dumps(event)})
         payload = await asyncio.to_thread(answered["Payload"].read)
         if answered.get("FunctionError"):
@@ -244,7 +246,7 @@ class Workflows:
         return opened["Plaintext"].decode()
 
     async def _call(self, service: str, operation: str, given: Mapping[str, Any], passed: tuple[str, ...] = ()) -> Any:
-        """Call the service; None for errors that are ignored."""
+        """Call the service; return None for errors in `passed`, which are ignored."""
 
         def call() -> Any:
             return getattr(self.aws(service), operation)(**given)
@@ -264,7 +266,7 @@ def _bound_to(approval_id: str) -> dict[str, str]:
 
 
 # --- mail -------------------------------------------------------------------------------------------------------------
-# Send mail by SES: one message to one person, as text and HTML.
+# Send mail by SES: each message to one person, as text and HTML.
 
 
 TAG = "mail"
@@ -277,11 +279,11 @@ class Mail:
     """Returns the client of a service."""
     sender: str
     configuration_set: str = ""
-    """Reports mails that come back; empty for none."""
+    """The configuration set that reports returned mail; empty for none."""
 
     async def send(self, to: str, subject: str, text: str, html: str, *, unsubscribe: str = "", tag: str = "") -> None:
-        """Send the message. `unsubscribe` is the URL at which a single POST ends such mails (RFC 8058); `tag` names the
-        mail if it comes back.
+        """Send the message. `unsubscribe` is the URL at which a single POST stops such mails (RFC 8058); `tag`
+        identifies the mail if it is returned.
 
         Raises `Unavailable` if SES rejects it, also for an invalid address.
         """
@@ -310,8 +312,8 @@ class Mail:
 
 
 def _unsubscribe_header(url: str) -> bytes:
-    """Return the lines as they are: the library would fold a long address into encoded words, which no mail program
-    decodes there. Raises `ValueError`."""
+    """Return the headers as bytes, unfolded: the library would fold a long URL into encoded words, which no mail
+    program decodes there. Raises `ValueError`."""
     if not url:
         return b""
     if not url.isascii() or not url.isprintable() or " " in url:
@@ -339,7 +341,7 @@ def _message(sender: str, to: str, subject: str, text: str, html: str) -> EmailM
 SOURCE = "qwestly-agent"
 AUDIENCE = "candidate-app-events"
 LIFE_SECONDS = 86_400
-"""EventBridge retries delivery for a day."""
+"""Lifetime of an event's token; EventBridge retries delivery for a day."""
 MOST_ENTRIES = 10
 """Maximum number of entries in one request to EventBridge."""
 
@@ -349,7 +351,7 @@ class EventBus:
     aws: Callable[[str], Any]
     """Returns the client of a service."""
     name: str
-    """Empty if no bus is configured."""
+    """Name of the bus; empty if none is configured."""
     secret: str
     clock: Clock
 
@@ -375,12 +377,12 @@ class EventBus:
 
 
 # --- erasure log ------------------------------------------------------------------------------------------------------
-# Keep what users erased outside of the database, so that `qwestly-agent restore check` erases it again after a backup
+# Record users' erasures outside of the database, so that `qwestly-agent restore check` can repeat them after a backup
 # of the database was restored.
 
 
 MOST_LINES = 50
-"""Maximum lines of a request, which may have 1 MiB; a tombstone has at most 10 KiB."""
+"""Maximum number of lines per request, which may have 1 MiB; a tombstone has at most 10 KiB."""
 
 
 @dataclass(frozen=True)
@@ -394,21 +396,21 @@ class Erasure:
 
 @dataclass
 class ErasureLog:
-    """A log group with a line of JSON for each erasure: `what`, `at` (in seconds since the epoch), `user`, and of a
-    conversation or memory `id`. Ids of users and conversations are hashed (HMAC-SHA256)."""
+    """A log group with one line of JSON per erasure: `what`, `at` (in seconds since the epoch), `user` and, for a
+    conversation or memory, its `id`. Ids of users and conversations are hashed (HMAC-SHA256)."""
 
     aws: Callable[[str], Any]
     """Returns the client of a service."""
     group: str
-    """Empty to write nothing."""
+    """Name of the log group; empty to write nothing."""
     keys: Sequence[str] = field(repr=False)
-    """The first hashes; lines by the others are still recognized."""
+    """The first key hashes; lines hashed with the others are still recognized."""
     clock: Clock
     _stream: str = field(default="", init=False)
-    """Of this process alone, as Lambda's own; empty before the first line."""
+    """The log stream of this process alone, as with Lambda's own logs; empty before the first line."""
 
     async def write(self, user_id: str, *erasures: Erasure) -> None:
-        """Write the lines before the erasures are begun. Raises `Unavailable`: then nothing may be erased."""
+        """Write the lines before the erasures begin. Raises `Unavailable`; then nothing may be erased."""
         if not (self.group and erasures):
             return
         now, at = int(time.time() * 1000), self.clock()
@@ -420,7 +422,7 @@ class ErasureLog:
             raise Unavailable from error
 
     def hashes(self, *ids: str) -> list[str]:
-        """Return the hash of these ids, the outermost first, by each key."""
+        """Return one hash per key of these ids, the outermost id first."""
         return [hmac.digest(key.encode(), "\0".join(ids).encode(), hashlib.sha256).hex() for key in self.keys]
 
     def _line(self, user_id: str, erasure: Erasure, at: float) -> dict[str, Any]:

@@ -41,7 +41,8 @@ class Changed:
 
 @dataclass(frozen=True)
 class Refused:
-    """A definite refusal: nothing was done, and a repeated request is refused again, unless `retry_after` is set."""
+    """A definite rejection: nothing was done, and a repeated request will be rejected again, unless `retry_after` is
+    set."""
 
     code: str
     reason: str
@@ -57,7 +58,7 @@ class Pending:
 
 @dataclass(frozen=True)
 class NeverArrived:
-    """Nothing was done so far. The request may be sent again with the same key, in case the first one is only
+    """Nothing has been done so far. The request may be sent again with the same key, in case the first one is only
     delayed."""
 
 
@@ -75,7 +76,8 @@ class Unreadable(Exception):
 
 async def body_of(response: httpx2.Response) -> bytes:
     body = bytearray()
-    # Raw bytes: a response that is compressed although we refuse that must not be unpacked to an arbitrary size.
+    # Read the raw bytes: we do not accept compression, and a response compressed anyway must not expand to an arbitrary
+    # size.
     async for chunk in response.aiter_raw():
         body += chunk
         if len(body) > LARGEST_ANSWER_BYTES:
@@ -152,7 +154,8 @@ SOURCES = TypeAdapter(_Sources)
 _OPERATION: TypeAdapter[_Operation] = TypeAdapter(_Operation, config=_LATER)
 
 _REFUSALS = (401, 403, 404, 409, 422, 428, 429)
-"""The statuses of the contract. Another status below 500 may come from a proxy, and says nothing about the effect."""
+"""The contract's statuses for a rejection. Any other status below 500 may come from a proxy, and says nothing about the
+effect."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ class Answer:
     retry_after: int | None
 
     def parsed(self, shape: TypeAdapter[_Shape]) -> _Shape | None:
-        """Parse the body; None if it has another shape."""
+        """Parse the body; None if it does not have this shape."""
         try:
             return shape.validate_json(self.body)
         except ValidationError:
@@ -203,7 +206,7 @@ AUDIENCE = "candidate-app"
 PLAIN_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": ISSUER}
 LIFE_SECONDS = 60
 TIMEOUT_SECONDS = 10.0
-"""Time limit for a write, and for both attempts of a read."""
+"""Timeout for a write, and for both attempts of a read together."""
 CONNECT_SECONDS = 3.0
 UNAUTHORIZED = 401
 READ_ATTEMPT_SECONDS = 4.5
@@ -220,7 +223,7 @@ _SUBJECT = pattern(
 
 
 def card_subject(card_id: str) -> str:
-    """Return the subject of a card. The profile, the preferences and the LinkedIn profile have constants."""
+    """Return the subject of a card. For the profile, the preferences and the LinkedIn profile, there are constants."""
     return f"cards/{card_id}"
 
 
@@ -247,8 +250,7 @@ class Effect:
     version: str | None
     """The version that the user saw; None if the subject must not exist yet."""
     begun_at: float | None = None
-    """When the approval was marked as executing. The token's lifetime counts from here, however late the request is
-    sent."""
+    """When the approval was marked as executing. The token's lifetime starts then, however late the request is sent."""
 
 
 class CardSection(BaseModel):
@@ -260,7 +262,7 @@ class CardSection(BaseModel):
 
 
 class CardText(BaseModel):
-    # The docstring is part of the digest of `publish_card`'s arguments: another text needs an upgrade.
+    # The docstring is part of the digest of `publish_card`'s arguments: changing it requires an upgrade.
     """A card as others read it: without the evidence, which stays with us."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
@@ -279,9 +281,9 @@ class CandidateApp:
     clock: Clock
     new_id: NewId
     renewed_secret: Callable[[], Awaitable[str]] | None = None
-    """Reads the secret again, since a rejected one may have been rotated."""
+    """Reads the secret again, because a rejected one may have been rotated."""
     _sources: tuple[float, Mapping[str, Mapping[str, bool]]] | None = field(default=None, init=False)
-    """When the sources of jobs were read, and what they said."""
+    """When the job sources were read, and the response."""
 
     async def version_of(self, user_id: str, act: str, subject: str) -> str | None:
         """Return the subject's version; None if it does not exist. Raises `Unavailable`.
@@ -299,7 +301,7 @@ class CandidateApp:
         raise Unavailable("Your profile cannot be reached right now.", retry_after=answer and answer.retry_after)
 
     async def outcome_of(self, user_id: str, act: str, key: str) -> Outcome:
-        """Query the outcome of a write. Never `Changed`, because a refused write leaves no trace under its key."""
+        """Query the outcome of a write. Never `Changed`, because a rejected write leaves no trace under its key."""
         answer = await self._read(user_id, act, f"operations/{quote(key, safe='')}")
         if not answer:
             return Unknown()
@@ -310,8 +312,8 @@ class CandidateApp:
         return NeverArrived() if never_arrived else Unknown()
 
     async def delivers(self, source: str) -> bool | None:
-        """Return whether applications for the jobs of this source are delivered; None if that is unknown now. It needs
-        no secret."""
+        """Return whether applications for jobs from this source are delivered; None if that is currently unknown.
+        Requires no secret."""
         if self._sources is None or self._sources[0] < self.clock() - SOURCES_KEPT_SECONDS:
             try:
                 url = urljoin(f"{self.base_url.rstrip('/')}/", "sources")
@@ -324,13 +326,13 @@ class CandidateApp:
         return self._sources[1].get(source, {}).get("delivers", False)
 
     async def publish_card(self, effect: Effect, card_id: str, content: CardText) -> Outcome:
-        """Publish a card under an id of ours. Replaces a published card if the effect names its version."""
+        """Publish a card under an id that we chose. Replaces a published card if the effect names its version."""
         return await self._write(
             effect, "PUT", card_subject(card_id), content.model_dump(mode="json", exclude_none=True)
         )
 
     async def activate_card(self, effect: Effect, card_id: str, *, active: bool) -> Outcome:
-        """Show this card first, or if not `active`, none."""
+        """Show this card first or, if not `active`, show none first."""
         return await self._write(
             effect, "POST" if active else "DELETE", card_subject(card_id), path=f"{card_subject(card_id)}/activation"
         )
@@ -339,7 +341,7 @@ class CandidateApp:
         return await self._write(effect, "DELETE", card_subject(card_id))
 
     async def set_profile_fields(self, effect: Effect, values: Mapping[WrittenField, Any]) -> Outcome:
-        """Set these fields of profile, positions and preferences, all or none. None removes a value."""
+        """Set these fields of the profile, positions and preferences, all or none. None removes a value."""
         return await self._write(effect, "PATCH", PROFILE, {**values})
 
     async def set_preference(self, effect: Effect, name: Preference, value: Any) -> Outcome:
@@ -347,7 +349,7 @@ class CandidateApp:
         return await self._write(effect, "PATCH", PREFERENCES, {name: value})
 
     async def ingest_linkedin(self, effect: Effect, url: str, *, refresh: bool) -> Outcome:
-        """Start an import from LinkedIn. Often returns `Pending`, because it takes long."""
+        """Start an import from LinkedIn. Often returns `Pending`, because an import takes long."""
         return await self._write(
             effect, "POST", LINKEDIN_PROFILE, {"url": url, "refresh": refresh}, path=INGESTION_PATH
         )
@@ -357,7 +359,7 @@ class CandidateApp:
         return await self._write(effect, "PUT", suggestion_subject(draft_id), {"section": "about", "text": text})
 
     async def send_application(self, effect: Effect, job_id: str, content: dict[str, Any]) -> Outcome:
-        """Send the application to the advertiser. With a version, it replaces one that was sent before."""
+        """Send the application to the advertiser. With a version, it replaces an application that was sent before."""
         return await self._write(effect, "PUT", application_subject(job_id), content)
 
     async def keep_document(self, effect: Effect, document_id: str, title: str, text: str) -> Outcome:
@@ -372,7 +374,7 @@ class CandidateApp:
             return Refused("not_found", "There is no such thing.")
         try:
             content = b"" if body is None else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
-        except ValueError:  # half a surrogate pair, or NaN
+        except ValueError:  # half of a surrogate pair, or NaN
             return Refused("invalid", "This cannot be written down.")
         headers = {
             "Idempotency-Key": effect.key,
@@ -403,7 +405,7 @@ class CandidateApp:
         return None
 
     async def _ask(self, request: Callable[[], httpx2.Request], seconds: float) -> Answer:
-        """Send the request. It is sent once more if our signature was rejected and the secret has changed; a rejected
+        """Send the request. Send it once more if our signature was rejected and the secret has changed; a rejected
         write had no effect."""
         used = self.secret
         answer = await self._send(request(), seconds)
@@ -424,7 +426,7 @@ class CandidateApp:
     ) -> httpx2.Request:
         if not (self.secret and self.base_url):
             raise InvalidSettings("Nothing is asked of the candidate app without its secret and address.")
-        # The request is not built by the client, which would send one user's cookies with the next user's request.
+        # Do not let the client build the request: it would send one user's cookies with the next user's request.
         return httpx2.Request(
             method,
             urljoin(f"{self.base_url.rstrip('/')}/", path),

@@ -1,4 +1,4 @@
-"""Adverts as Adzuna and JSearch send them, normalized once. What a board does not state clearly stays unknown."""
+"""Adverts from Adzuna and JSearch, normalized once. Anything that a board does not state clearly stays unknown."""
 
 import html
 import re
@@ -22,10 +22,10 @@ _CURRENCIES = {
     "gb": "GBP", "in": "INR", "it": "EUR", "mx": "MXN", "nl": "EUR", "nz": "NZD", "pl": "PLN", "sg": "SGD", "us": "USD",
     "za": "ZAR",
 }  # fmt: skip
-"""Currencies of Adzuna's countries."""
+"""Currencies by Adzuna country."""
 _STRONG = frozenset(["EUR", "GBP", "USD", "CHF", "CAD", "AUD", "NZD", "SGD"])
 YEARLY_FROM = {"PLN": 36_000.0, "BRL": 30_000.0, "MXN": 100_000.0, "ZAR": 100_000.0, "INR": 150_000.0}
-"""Adzuna gives pay of a year, but also of contracts by the day: smaller amounts have no known period."""
+"""Adzuna states yearly pay, but also daily pay for contracts: for smaller amounts the period is unknown."""
 YEARLY_FROM_ELSEWHERE = 10_000.0
 
 
@@ -70,7 +70,7 @@ def from_adzuna(told: Mapping[str, Any], country: str, now: float) -> Advert:
 
 
 def from_jsearch(told: Mapping[str, Any], now: float) -> Advert:
-    """`job_country` has two letters; `job_salary_period` and its like are often null."""
+    """`job_country` has two letters; `job_salary_period` and similar fields are often null."""
     city, region, country = (plain_text(told.get(f"job_{each}"), 120) for each in ("city", "state", "country"))
     place = ", ".join(filter(None, (city, region, country))) or plain_text(told.get("job_location"), 120)
     period = str(told.get("job_salary_period") or "").lower().removesuffix("ly")
@@ -119,7 +119,7 @@ def _advert(
 
 
 # --- way of working ---------------------------------------------------------------------------------------------------
-# Statements on ways of working and work permits, in five languages. Each is a closed form; all else is unclear.
+# Statements about ways of working and work permits, in five languages. Each is a closed form; anything else is unclear.
 
 
 _CAPITAL = r"[A-ZÀ-Þ](?:\w|\.(?=\w))*"
@@ -170,7 +170,7 @@ def _form(name: str) -> re.Pattern[str]:
 
 
 def way_of(title: str, text: str, is_remote: Any) -> Way | None:
-    """Return the way of working that title, text and the board's own mark agree on; None if it is unclear."""
+    """Return the way of working on which title, text and the board's own flag agree; None if it is unclear."""
     is_hybrid = bool(_form("hybrid_title").search(title) or _form("hybrid").search(text))
     is_said = bool(_form("fully").search(f"{title}\n{text}"))
     if is_hybrid:
@@ -183,11 +183,11 @@ def way_of(title: str, text: str, is_remote: Any) -> Way | None:
 
 
 _CODES = frozenset(("US", "UK", "EU"))
-"""Codes that adverts use as names; "IT" is a trade."""
+"""Codes that adverts use as country names; "IT" is excluded because it is a trade."""
 
 
 def _remote_regions(text: str) -> Iterator[str]:
-    """Return the countries where remote workers have to be, as a text names them; "anywhere" for all."""
+    """Return the countries where remote workers must be, as the text names them; "anywhere" for all."""
     if _form("anywhere").search(text):
         yield "anywhere"
     for name in _REGIONS:
@@ -201,7 +201,7 @@ _SENTENCES = pattern(r"(?<=[.!?;])\s+|[\n•]+")
 
 
 def visa_of(text: str) -> Visa | None:
-    """Return whether the employer helps with a work permit, as all statements of the text agree; otherwise None."""
+    """Return whether the employer helps with a work permit, if all statements in the text agree; otherwise None."""
     told = set[Visa | None](map(_visa_of_sentence, _SENTENCES.split(text))) - {None}
     return told.pop() if len(told) == 1 else None
 
@@ -230,14 +230,14 @@ _TAGS = pattern(
     r"(?:\s[^<>]{0,1000})?/?>",
     re.IGNORECASE | re.DOTALL,
 )
-"""Tags by their names, because "<5 years" and "List<String>" are words."""
+"""Tags are listed by name, because "<5 years" and "List<String>" are text."""
 _SPACES = pattern(r"[ \t\u00a0]+")
 _LINES = pattern(r"\s*\n\s*\n\s*")
 MOST_ESCAPES = 3
 
 
 def plain_text(text: Any, longest: int) -> str:
-    """Remove markup, also where it is escaped, invisible characters and repeated spaces."""
+    """Remove markup (also if it is escaped), invisible characters and repeated spaces."""
     if not isinstance(text, str):
         return ""
     bare = text[: longest * 4]
@@ -249,7 +249,8 @@ def plain_text(text: Any, longest: int) -> str:
 
 
 def link_in(url: Any) -> str:
-    """Return a web address; empty for any other, and for one that hides its host behind a user name."""
+    """Return the URL if it is a web address that does not hide its host behind a user name; otherwise an empty
+    string."""
     try:
         parts = urlsplit(str(url))
     except ValueError:
@@ -275,7 +276,7 @@ def _moment(value: Any) -> float | None:
 
 
 MOST_A_YEAR, MOST_A_YEAR_ELSEWHERE = 3_000_000.0, 5_000_000_000.0
-"""More than that is a mistake of the board: in strong currencies, and in others."""
+"""Higher amounts are errors by the board: in strong currencies, and in all others."""
 
 
 def _pay(lowest: float | None, highest: float | None, currency: str, period: str | None) -> Pay | None:

@@ -21,7 +21,7 @@ from qwestly_agent.clients.job_adverts import (
 from qwestly_agent.domain.job import Advert, Board
 
 # --- job board requests -----------------------------------------------------------------------------------------------
-# Requests to job boards: at most two attempts within `TIMEOUT_SECONDS`, and once more if our key is rejected and was
+# Requests to job boards: at most two attempts within `TIMEOUT_SECONDS`, and another if our key is rejected and was
 # rotated.
 
 
@@ -60,7 +60,7 @@ async def ask(
     parameters: Mapping[str, str],
     headers: Mapping[str, str] | None = None,
 ) -> Mapping[str, Any]:
-    """Send a request to a board and return its JSON. Raises `Unavailable`, whose sentence names the board."""
+    """Send a request to a board and return its JSON. Raises `Unavailable` with a sentence that names the board."""
     why = f"{title} could not be reached."
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -89,7 +89,7 @@ async def ask(
 
 
 # --- job boards -------------------------------------------------------------------------------------------------------
-# The job boards Adzuna and JSearch, and the web search Brave. All that they answer is untrusted text.
+# The job boards Adzuna and JSearch, and the web search Brave. All their responses are untrusted text.
 
 
 MOST_PAGES = 8
@@ -106,7 +106,7 @@ class JobQuery:
 
     @property
     def label(self) -> str:
-        """The query in words, for its user."""
+        """The query in words, as shown to its user."""
         return f"{self.words} in {self.place}" if self.place else self.words + " (remote)" * self.remote_only
 
 

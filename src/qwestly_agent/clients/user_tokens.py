@@ -19,16 +19,18 @@ LONGEST_LIFE_SECONDS = 15 * 60
 CLOCK_SKEW_SECONDS = 30
 """How far the candidate app's clock may be ahead of ours."""
 LONGEST_TURN_SECONDS = 330
-"""Longer than any turn: until then a token that was valid at its beginning serves what the turn asks for."""
+"""Longer than any turn: requests made by a turn are accepted this long after its token, valid at the beginning, has
+expired."""
 LONGEST_TOKEN_CHARACTERS = 4096
 
 
 class UnknownSignature(Unauthorized):
-    """No known secret signed it; a rotated secret may have."""
+    """The token was not signed with any known secret; the secret may have been rotated."""
 
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
-"""Without base64 padding, which PyJWT accepts and RFC 7515 (section 2) forbids, so that a token has only one form."""
+"""Excludes base64 padding, which PyJWT accepts and RFC 7515 (section 2) forbids, so that each token has only one
+form."""
 
 
 class _Claims(BaseModel):
@@ -41,9 +43,9 @@ class _Claims(BaseModel):
 
 
 def verify_token(token: str, settings: Settings, clock: Clock, late_seconds: float = 0) -> str:
-    """Return the `user_id` of a token that expires within 15 minutes, or did at most `late_seconds` ago. It is signed
-    by ES256 if we have public keys, else by HS256. Raises `Unauthorized` for any other token; its subclass
-    `UnknownSignature` if none of our keys signed it."""
+    """Return the `user_id` of a token that expires within 15 minutes, or that expired at most `late_seconds` ago. The
+    token must be signed with ES256 if we have public keys, otherwise with HS256. Raises `Unauthorized` for any other
+    token, and its subclass `UnknownSignature` if none of our keys signed it."""
     algorithm = "ES256" if settings.public_keys else "HS256"
     if len(token) <= LONGEST_TOKEN_CHARACTERS and _COMPACT.fullmatch(token):
         for key in map(_public_key, settings.public_keys) if settings.public_keys else settings.shared_secrets:
@@ -93,7 +95,8 @@ def _user_id(claims: _Claims, now: float, late_seconds: float) -> str:
 
 
 async def user_of_token(secrets: Secrets, token: str, clock: Clock, *, late_seconds: float = 0) -> str:
-    """Return the token's `user_id`, as `verify_token` with the current secrets. Raises `Unauthorized`."""
+    """Return the token's `user_id`, like `verify_token`; reloads the secrets once if the signature is unknown. Raises
+    `Unauthorized`."""
     try:
         return verify_token(token, secrets.settings, clock, late_seconds)
     except UnknownSignature:

@@ -1,4 +1,4 @@
-"""A document for a job: its head, its positions and its content in order, and all that as a file."""
+"""A document for a job: its header, its positions and its content in order, and the document as a file."""
 
 import asyncio
 import html
@@ -33,13 +33,13 @@ from qwestly_agent.text.contacts import contacts_in
 from qwestly_agent.text.language import language_of
 
 # --- head -------------------------------------------------------------------------------------------------------------
-# The head of a document: name, place and contact details, added by code at download and when an application is sent. No
-# model sees it.
+# The header of a document: name, place and contact details, added by code at download and when an application is sent.
+# No model sees it.
 
 
 Head: TypeAlias = Mapping[HeadField, str]
 TopFields: TypeAlias = Sequence[str] | None
-"""The fields that stand there beside the name; None for those that the person chose for all documents."""
+"""The fields shown in the header besides the name; None for the fields that the person chose for all documents."""
 USUAL: tuple[HeadField, ...] = ("name", "location")
 """Fields that are shown if the person chose none."""
 MOST_LINKS, MOST_RESUMES = 4, 5
@@ -54,8 +54,8 @@ NOT_CHOSEN = (
 
 
 async def chosen_head(services: Services, user_id: str, fields: TopFields = None, *, to_send: bool = False) -> Head:
-    """Return the name and these fields, or those that the person chose, or the usual ones. Raises `Invalid` if no name
-    is known and, as an employer must be able to answer, `to_send` while nothing was chosen."""
+    """Return the name and these fields, or the fields that the person chose, or the default ones. Raises `Invalid` if
+    no name is known or, with `to_send`, if nothing was chosen, because an employer must be able to reply."""
     there, settings = await asyncio.gather(head_of(services, user_id), services.user_settings.get(user_id))
     chosen = settings.document_head if fields is None else fields
     if to_send and chosen is None:
@@ -66,8 +66,8 @@ async def chosen_head(services: Services, user_id: str, fields: TopFields = None
 
 
 async def head_of(services: Services, user_id: str) -> Head:
-    """Return the available fields: what the person set, else from the profile, the account and the newest résumé that
-    has them."""
+    """Return the available fields: what the person set, otherwise from the profile, the account and the newest résumé
+    that has them."""
     profile, account, found, kept, settings = await asyncio.gather(
         services.profiles.get_career(user_id),
         services.profiles.get_mail_recipient(user_id),
@@ -111,7 +111,7 @@ class Position:
 
     @property
     def header(self) -> str:
-        """The résumé's words that name the position; empty if the profile has it."""
+        """The résumé's words that name the position; empty if the profile contains the position."""
         return header_of(self.evidence[0]) if is_position(self.evidence[0]) else ""
 
     @property
@@ -126,7 +126,8 @@ class Position:
         return any(each.id in claim.evidence for each in self.evidence)
 
     def has_words_of(self, claim: Claim) -> bool:
-        """True if the position has words that the claim quotes from another document, such as a passage of a résumé."""
+        """True if the position contains words that the claim quotes from another document, such as a passage of a
+        résumé."""
         return any(find_span(quote.text, each.text) for quote in claim.quotes for each in self.evidence)
 
     def is_named_in(self, words: str) -> bool:
@@ -134,8 +135,8 @@ class Position:
 
     def is_also(self, other: Evidence) -> bool:
         """True if this part of the résumé is about the same position: the same employer, and either the same title and
-        first year, or the same period. In doubt it is another position, because a duplicate is noticed sooner than a
-        missing one."""
+        first year, or the same period. If in doubt, it is another position, because a duplicate is noticed sooner than
+        a missing one."""
         mine, theirs = self._fields, other.fields
         if bare_company(mine.company) != bare_company(theirs.company):
             return False
@@ -155,7 +156,7 @@ def positions_of(evidence: Mapping[str, Evidence]) -> list[Position]:
             more.append(Position((each,)))
         else:
             known[place] = Position((*known[place].evidence, each))
-    # The profile's order is kept if nothing is added.
+    # Keep the profile's order if nothing is added.
     return sorted([*known, *more], key=lambda each: each.latest_first, reverse=True) if more else known
 
 
@@ -166,7 +167,7 @@ def _date_in(date: str) -> str:
 
 
 def _moment_in(date: str, language: str) -> str:
-    """Return a month as résumés in the language write it; what is no such date stays as written."""
+    """Return a month as résumés in this language write it; a date without a month stays as written."""
     if date == PRESENT:
         return words_in(language).present
     found = _MONTH.fullmatch(date)
@@ -182,8 +183,8 @@ def _agree(one: str, other: str) -> bool:
 
 
 def position_of(claim: Claim, positions: Sequence[Position]) -> Position | None:
-    """Return the position where the person put the claim, otherwise the only one that it quotes, the only one that has
-    its words, or the only one whose employer it names."""
+    """Return the position under which the person placed the claim; otherwise the only one that it quotes, the only one
+    that contains its words, or the only one whose employer it names."""
     said = " ".join([claim.text, *(quote.text for quote in claim.quotes)]).casefold()
     found = (
         [each for each in positions if claim.position in [evidence.id for evidence in each.evidence]],
@@ -216,7 +217,7 @@ class Content:
     under: str
     """The line below the title."""
     contact: str
-    """Contact details that the person chose; often empty."""
+    """Contact details that the person chose to show; often empty."""
     blocks: tuple[Block, ...]
     name: str
     """Name of the file, without its extension."""
@@ -254,15 +255,15 @@ def words_in(language: str) -> Words:
 
 
 def language_of_draft(draft: Draft) -> str:
-    """Return the language of its sentences; of its advert if theirs is unclear. Raises `NotFound`."""
+    """Return the language of the draft's sentences, or of its advert if theirs is unclear. Raises `NotFound`."""
     advert = advert_of(draft)
     said = language_of(" ".join(each.text for each in supported_in(draft).card.claims))
     return said or (advert.language or language_of(advert.text) if advert else "")
 
 
 def content_of(draft: Draft, head: Head) -> Content:
-    """Build the content. `head` has the fields for the document's head. Raises `NotFound` if nothing in the draft is
-    supported."""
+    """Build the content. `head` contains the fields for the document's header. Raises `NotFound` if nothing in the
+    draft is supported."""
     name, place = head.get("name", ""), head.get("location", "")
     contact = " · ".join(filter(None, (head.get(each) for each in ("email", "phone", "links"))))
     checked, advert = supported_in(draft), advert_of(draft)
@@ -293,7 +294,7 @@ def _letter(checked: CheckedCard, words: Words, name: str, job: str) -> tuple[Bl
 
 
 def _paragraph_of(sentences: Sequence[str]) -> str:
-    """Join sentences, each with a full stop if it has no end."""
+    """Join sentences, adding a full stop to each that has no final punctuation."""
     ended = [
         each if each.rstrip(_CLOSES).endswith(_ENDS) else f"{each}{'。' if _WIDE.match(each[-1]) else '.'}"
         for each in map(str.strip, filter(str.strip, sentences))
@@ -303,10 +304,10 @@ def _paragraph_of(sentences: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """Sentences that stand together, in a document as its person edits it."""
+    """A group of sentences in a document, as its person edits it."""
 
     key: str
-    """The section's kind; of a position followed by ":" and the id of its evidence."""
+    """The section's kind; for a position, followed by ":" and the id of its evidence."""
     heading: str
     claims: tuple[Claim, ...]
     aside: str = ""
@@ -344,7 +345,7 @@ def _resume(parts: Sequence[Part], words: Words) -> Iterator[Block]:
 
 
 def _positions(section: Section, evidence: Mapping[str, Evidence], language: str) -> Iterator[Part]:
-    """Group claims by employer; those without one come last. A position is never left out."""
+    """Group claims by position; those without one come last. No position is left out."""
     positions = positions_of(evidence)
     placed = [(position_of(claim, positions), claim) for claim in section.claims]
     for each in positions:
@@ -356,7 +357,7 @@ def _positions(section: Section, evidence: Mapping[str, Evidence], language: str
 
 
 # --- editing ----------------------------------------------------------------------------------------------------------
-# What a person changes, strikes, adds and puts elsewhere. A sentence that they typed is theirs, without quotes.
+# Sentences that a person changes, deletes, adds and moves. A sentence that they typed is their own, and has no quotes.
 
 
 Sentence: TypeAlias = Annotated[str, AfterValidator(one_line), StringConstraints(min_length=1, max_length=1_000)]
@@ -370,8 +371,8 @@ class EditedPart(BaseModel):
 
 
 def edited(draft: Draft, wanted: Sequence[EditedPart]) -> CheckedCard:
-    """Return the content with exactly these sentences in this order. One that stands there already keeps its quotes.
-    Raises `Invalid` for contact details, a part that is not there, and a document without sentences or positions."""
+    """Return the content with exactly these sentences in this order. A sentence that is already in the document keeps
+    its quotes. Raises `Invalid` for contact details, an unknown part, and a document without sentences or positions."""
     checked, parts = supported_in(draft), {each.key: each for each in parts_of(draft)}
     there = {one_line(claim.text): claim for part in parts.values() for claim in part.claims}
     claims: dict[str, list[Claim]] = {}
@@ -404,10 +405,10 @@ def _file_name(draft: Draft, name: str, advert: Advert | None) -> str:
 
 _NO_XML = pattern("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LATIN = pattern(r"([A-Za-zÀ-ɏ](?:[A-Za-zÀ-ɏ0-9 .+#&/-]{0,200}[A-Za-zÀ-ɏ0-9+#])?)")
-"""Words from left to right in a paragraph from right to left, each a run of its own."""
+"""Left-to-right words in a right-to-left paragraph; each becomes a run of its own."""
 _HEBREW = pattern("[\u0590-\u05ff]")
 _MADE_AT = (1980, 1, 1, 0, 0, 0)
-"""The earliest possible time in an archive, so that the same document always has the same bytes."""
+"""The earliest time possible in an archive, so that the same document always has the same bytes."""
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -465,9 +466,7 @@ _A4 = (
 
 def docx_of(content: Content) -> bytes:
     body = "".join(_body(content))
-    if 3 * body.count("<w:bidi/>") > body.count(
-        "<w:p>"
-    ):  # figures and addresses of such a page stand at its right, too
+    if 3 * body.count("<w:bidi/>") > body.count("<w:p>"):  # right-align figures and URLs of such a page, too
         body = body.replace('"/></w:pPr>', '"/><w:jc w:val="right"/></w:pPr>')
     parts = {
         "[Content_Types].xml": _CONTENT_TYPES,

@@ -1,4 +1,4 @@
-"""Start to write a document for a job, and propose to apply with it."""
+"""Start writing a document for a job, and propose to apply with it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -30,14 +30,14 @@ from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import TAILORED, Draft, pipeline_id_of
 
 # --- service ----------------------------------------------------------------------------------------------------------
-# Start to write a document for a job, for the tools and for the page.
+# Start writing a document for a job, for the tools and for the page.
 
 
 MOST_LOOKED_AT = 100
 MOST_A_DAY = 20
 DAY_SECONDS = 86_400.0
 ALIVE_SECONDS = 1_800.0
-"""A draft that was not updated for this long counts as dead, whatever its status."""
+"""A draft without an update for this long counts as dead, whatever its status."""
 LONGEST_TITLE = 200
 
 
@@ -78,7 +78,7 @@ class Documents:
             updated_at=now,
             parts={"advert": match.advert.model_dump(mode="json"), **({"wish": wish} if wish else {})},
         )
-        await self.services.usage.ensure_document(self.user_id, now)  # so that its cost counts
+        await self.services.usage.ensure_document(self.user_id, now)  # so that its cost is counted
         await self.services.drafts.add(draft)
         given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
         try:
@@ -90,7 +90,7 @@ class Documents:
 
 
 # --- edit -------------------------------------------------------------------------------------------------------------
-# Store what a person changed of a document on the page, and take it back.
+# Store a person's edits to a document on the page, and undo them.
 
 
 MOST_UNDO = 30
@@ -98,8 +98,8 @@ CHANGED_MEANWHILE = "It changed meanwhile. Please open it again."
 
 
 async def edit(services: Services, draft: Draft, revision: int, wanted: Sequence[EditedPart] | None) -> None:
-    """Store the document with these sentences, or with None as it was before the last change. Raises `Invalid`, also if
-    it is not at this revision, and `NotFound`."""
+    """Store the document with these sentences or, if `wanted` is None, as it was before the last change. Raises
+    `Invalid`, also if the document is not at this revision, and `NotFound`."""
     if draft.status != "drafted":
         raise Invalid("A document that is not ready cannot be changed.")
     card, earlier = draft.parts["card"], list(draft.parts.get("undo", ()))
@@ -137,7 +137,8 @@ class Applying:
         return await self.services.applications.newest(self.user_id, limit)
 
     async def prepare(self, job_id: str) -> Application:
-        """Return the application for this job, or add a new one to the list as being prepared. Raises `NotFound`."""
+        """Return the application for this job, or add a new one with the status "preparing" to the list. Raises
+        `NotFound`."""
         match, now = await self.jobs.keep(job_id), self.services.clock()
         new = Application(
             id=application_id(match.id),
@@ -153,21 +154,21 @@ class Applying:
 
     async def proposal(self, job_id: str, document_ids: Sequence[str], note: str) -> Proposal:
         """Return the proposal without writing anything. Raises `Invalid` if the application was sent or is pending, a
-        document is not ready, nobody delivers applications for its board, or the head of documents was never chosen,
-        and `NotFound`."""
+        document is not ready, applications for its board are not delivered, or the person never chose a header for
+        documents, and `NotFound`."""
         match = await self._match(job_id)
         if await self._waiting(match):
             raise Invalid(ASKED_ALREADY)
         return await self._proposal(match, document_ids, note, None)
 
     async def _match(self, job_id: str) -> JobMatch:
-        """Get the match. An advert from a search has one if a document was written for it. Raises `NotFound`."""
+        """Return the match. An advert from a search has one if a document was written for it. Raises `NotFound`."""
         advert, match = await self.jobs.read(job_id)
         return match or await self.services.job_matches.get(self.user_id, match_id(self.user_id, advert.id))
 
     async def _waiting(self, match: JobMatch) -> Approval | None:
-        """Return the pending approval of this application. Raises `Invalid` if it was sent or is being sent, by the
-        approvals: the user may edit the list."""
+        """Return the pending approval of this application. Raises `Invalid` if it was sent or is being sent; the
+        approvals are checked first, because the user may edit the list."""
         subject = candidate_app.application_subject(match.id)
         standing = await self.services.approvals.find_active(self.user_id, APPLY.tool, subject, self.services.clock())
         if standing and standing.status != "pending":
@@ -189,7 +190,7 @@ class Applying:
             raise Invalid(f"Nothing was prepared: {NOT_DELIVERED}")
         drafts = [await self._ready(match, each) for each in ids]
         head = await chosen_head(self.services, self.user_id, fields, to_send=True)
-        # The contact details stand apart, as every other text for others is kept free of them.
+        # The contact details are separate, because all other texts for others are kept free of them.
         bare: dict[HeadField, str] = {name: value for name, value in head.items() if name in ("name", "location")}
         marked: Head = {**bare, **({"email": CONTACT} if len(bare) < len(head) else {})}
         texts = [file_of(content_of(each, marked), "md").decode() for each in drafts]
@@ -235,8 +236,8 @@ class Applying:
     async def ask(
         self, job_id: str, document_ids: Sequence[str], note: str, run_id: str, head: TopFields = None
     ) -> Approval:
-        """Request the user's approval for an application that they started on the page. The same request returns the
-        same approval.
+        """Request the user's approval for an application that they started on the page. Repeating the request returns
+        the same approval.
 
         Raises the errors of `proposal`, `Braked` and `Unavailable`.
         """
@@ -248,7 +249,7 @@ class Applying:
             approval = await self._request_approval(proposal, run_id)
         elif APPLY.arguments_of(approval) != APPLY.parse(proposal.args):
             raise Invalid(ASKED_ALREADY)
-        else:  # a process that died after asking may not have listed it
+        else:  # a process that died after requesting it may not have listed it
             await add_requested(self.services, approval)
         return approval
 

@@ -66,19 +66,19 @@ class DocumentPart(BaseModel):
 
 class DocumentDetail(DocumentView):
     markdown: str | None
-    """Null if there is no text, or not yet."""
+    """Null if there is no text, or none yet."""
     head: dict[HeadField, str]
-    """Fields available for the head of a document; unknown ones are missing."""
+    """Fields available for the header of a document; unknown ones are missing."""
     chosen_head: list[HeadField] | None
-    """Fields that stand there, as the user chose; null until they choose."""
+    """Fields that the user chose for the header; null until they choose."""
     sentences: list[ShownClaim]
     """Includes positions that the profile does not have, with the words of the résumé that name them."""
     parts: list[DocumentPart]
-    """The sentences that the user can change, strike, move and add to; empty if there is no text."""
+    """The sentences that the user can change, delete, move and add to; empty if there is no text."""
     revision: int
-    """Send it with a change: it identifies the text that was seen."""
+    """Sent with each change, to identify the text that the user saw."""
     can_undo: bool
-    """True if the user's last change can be taken back."""
+    """True if the user's last change can be undone."""
     left_out: list[ShownLeftOut]
     """Unsupported claims, with reasons; they are not part of the document."""
     coverage: list[CoverageItem] | None
@@ -90,7 +90,7 @@ class DocumentList(BaseModel):
 
 
 def document_views(drafts: Sequence[Draft]) -> list[DocumentView]:
-    """`drafts` are newest first, and include all of their jobs."""
+    """Return the views of these drafts, which must be newest first and include all drafts of their jobs."""
     counts: dict[tuple[str, str | None], int] = {}
     views: list[DocumentView] = []
     for draft in reversed(drafts):
@@ -142,7 +142,7 @@ def document_detail(draft: Draft, version: int, head: Head, chosen: Sequence[Hea
 
 
 def _shown_position(position: Position, language: str) -> ShownClaim:
-    """Return a position that only the résumé has, with the words that name it there."""
+    """Return a position that is only in the résumé, with the words that name it there."""
     quote = ShownQuote(source=position.evidence[0].source, before="", quote=position.header, after="")
     return ShownClaim(text=", ".join(filter(None, (position.heading, position.time_in(language)))), quotes=(quote,))
 

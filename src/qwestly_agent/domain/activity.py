@@ -1,4 +1,4 @@
-"""Activity: events that show users what their agent did, does and waits for.
+"""Activity: events that show users what their agent did, is doing and is waiting for.
 
 An event contains no user text: its title is a fixed sentence, which may include the title of a preview or job, or the
 reason that support gave for opening an account, and its data are ids, numbers and enumerated words. It is therefore
@@ -23,8 +23,8 @@ or searching for jobs), the user, or operators."""
 OTHER_EVENTS: Mapping[str, str] = {
     "support.looked": "support read this user's turns; the title contains the reason",
 }
-"""Types of events that are about no document, with their explanations for docs/approvals.md. The other types are
-declared by collections (`platform/collection.py`)."""
+"""Types of events that are not about a document, with their explanations for docs/approvals.md. Collections declare the
+other types (`platform/collection.py`)."""
 
 
 class ActivityEvent(BaseModel):
@@ -58,7 +58,7 @@ _APPROVALS: Mapping[str, tuple[str, Severity, str]] = {
     "unknown": ("unknown", "warning", "Not known yet whether this was done"),
     "changed": ("changed", "warning", "It had changed meanwhile, so nothing was done"),
 }
-"""By status: the verb, the severity, and the sentence after the preview's title."""
+"""The verb, the severity, and the sentence after the preview's title, by status."""
 _PERMITTED_BY = {"level": "At your level, your agent does this without asking", "undo": "You asked to undo this"}
 _PERMISSION = ("draft_id", "conversation_id", "kind", "tool", "effect", "level", "answer", "decided_by", "undoes")
 
@@ -74,7 +74,7 @@ def of_approval(approval: Approval) -> ActivityEvent:
         severity, sentence = "info", "No longer asked"
     fields = {"approval_id": approval.id, **approval.model_dump(include=set(_PERMISSION))}
     return ActivityEvent(
-        # Each approval is performed once, and undone by this id.
+        # Each approval is executed once, and undone by this id.
         id=f"{approval.id}:{'done' if approval.status == 'done' else approval.revision}",
         user_id=approval.user_id,
         at=approval.updated_at,
@@ -141,9 +141,9 @@ def of_deleted(subject: Literal["lesson", "resume"], user_id: str, deleted_id: s
 
 
 def role_of(approval: Approval) -> Role:
-    """Return who asks, or who acted last."""
+    """Return who asked, or who acted last."""
     if approval.undoes and approval.decided_by == "undo":
-        return "user"  # done by the user
+        return "user"  # the user undid it
     if approval.status in ("approved", "rejected", "revised") and approval.decided_by in (
         "chat",
         "words",

@@ -1,4 +1,4 @@
-"""Approvals: types, statuses, the stored record, and the levels that are earned by them."""
+"""Approvals: types, statuses, the stored record, and the levels that approvals earn."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from qwestly_agent.base.clock import to_datetime
 
 
 Returned: TypeAlias = Literal["bounce", "complaint"]
-"""How a mail comes back: undelivered, or reported as spam."""
+"""Why a mail was returned: undelivered, or reported as spam."""
 Effect: TypeAlias = Literal["read", "draft", "memory", "write", "outward", "destructive"]
 """The effect of a tool call: changes nothing · creates something private within our service · changes memories ·
 changes the user's saved data · is visible to others · cannot be undone."""
@@ -29,7 +29,8 @@ LEVEL_NAMES: Mapping[str, str] = {"L0": "Suggest", "L1": "Assist", "L2": "Superv
 
 NEW_USERS_LEVEL: Level = "L1"
 NEW_USERS_CEILING: Level = "L3"
-"""How far the agent of a user who chose no level may earn its way. It is offered, and the user decides."""
+"""The level up to which the agent of a user who chose no level may earn its way. Each level is offered, and the user
+decides."""
 UNREADABLE_LEVEL: Level = "L0"
 """Used if the user's level cannot be read, because an unknown permission is no permission."""
 
@@ -45,7 +46,7 @@ LONGEST_VALUE = 60
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 """Do it now · wait for the user's approval · continue, and do it once the user approves · do not do it."""
 
-# --- what a person is shown -------------------------------------------------------------------------------------------
+# --- previews ---------------------------------------------------------------------------------------------------------
 
 
 class _Frozen(BaseModel):
@@ -78,7 +79,7 @@ class ShownClaim(_Frozen):
     text: str
     quotes: tuple[ShownQuote, ...] = ()
     marks: tuple[str, ...] = ()
-    """Figures and names in the text, as written, that code did not find in the quotes. They are underlined."""
+    """Figures and names in the text, as written, that code did not find in the quotes. They are shown underlined."""
     confirmed: bool = False
     """True if the user wrote or confirmed the claim for this purpose."""
     unchecked: bool = False
@@ -118,7 +119,7 @@ class Preview(_Frozen):
 
     @property
     def about(self) -> str:
-        """The title, with the new value if that is one short text: "Change your location to Lisbon"."""
+        """The title, with the new value if there is a single short one: "Change your location to Lisbon"."""
         value = self.changes[0].after if len(self.changes) == 1 else None
         return f"{self.title} to {value}" if value and len(value) <= LONGEST_VALUE and "\n" not in value else self.title
 
@@ -143,11 +144,11 @@ Status: TypeAlias = Literal[
     "unknown",
     "changed",
 ]
-"""Pending · decided: approved, rejected, revised or expired · executing · the result. An `accepted` effect will still
-be done or fail on the other side; it and `unknown` are queried until the result is known. `changed` means that nothing
-was done because the subject had changed."""
+"""Pending · decided: approved, rejected, revised or expired · executing · the result. An `accepted` effect is not yet
+finished in the candidate app; it and an `unknown` one are queried until the result is known. `changed` means that
+nothing was done because the subject had changed."""
 SENT: frozenset[Status] = frozenset({"accepted", "unknown"})
-"""Statuses of an effect that was sent but whose result is not known yet."""
+"""Statuses of an effect that was sent but whose result is not yet known."""
 FINAL: frozenset[Status] = frozenset({"rejected", "revised", "expired", "done", "failed", "changed"})
 _ON_ITS_WAY: frozenset[Status] = frozenset({"executing", "accepted", "unknown", "done", "failed", "changed"})
 MOVES: Mapping[Status, frozenset[Status]] = {
@@ -170,9 +171,9 @@ DecidedBy: TypeAlias = Literal["chat", "words", "queue", "link", "level", "undo"
 """A button in the chat · a typed yes or no · the queue · a mailed link · the user's level · an undo · no one."""
 
 MAIL_AFTER_SECONDS = 600.0
-"""Delay before an approval requested in the chat is mailed, since the user may still decide it there."""
+"""Delay before an approval requested in the chat is mailed, because the user may still decide it there."""
 LEFT_BEHIND_SECONDS = 60.0
-"""Age at which an approved or executing record counts as abandoned by a dead process."""
+"""Age at which an approved or executing record counts as left behind by a dead process."""
 UNDELIVERABLE_SECONDS = LEFT_BEHIND_SECONDS + 30.0
 """Age at which a sent effect can no longer arrive: the lifetime of its token plus the clock difference that the
 candidate app allows."""
@@ -181,7 +182,7 @@ LOOK_SECONDS = (2.0, 5.0, 10.0, 30.0)
 UNDO_SECONDS = 86_400.0
 """How long an effect can be undone."""
 KEYS_KEPT_SECONDS = 48 * 3600.0
-"""How long the candidate app keeps outcomes: docs/candidate-app-api.yaml."""
+"""How long the candidate app keeps outcomes; see docs/candidate-app-api.yaml."""
 
 
 class IllegalMove(Exception):
@@ -200,7 +201,7 @@ class Edit(_Frozen):
 
 
 class Approval(_Frozen):
-    """One question to one user, and all that follows. Times are in seconds since the epoch.
+    """A question to one user, its decision and its outcome. Times are in seconds since the epoch.
 
     The record changes only through its methods. Each returns the next record, to be written by the store's
     compare-and-set, and raises `IllegalMove` if the transition is not allowed.
@@ -214,19 +215,19 @@ class Approval(_Frozen):
     draft_id: str | None = None
     """The draft of a workflow that waits for the decision."""
     work: str = ""
-    """The store, by its name in `Services`, of the work that waits for the decision without an execution."""
+    """Name in `Services` of the store whose work waits for the decision without an execution."""
 
     kind: Kind
     tool: str
     effect: Effect
     args: str
-    """JSON, exactly as it is executed."""
+    """JSON of the arguments, exactly as they are executed."""
     args_digest: str
     schema_digest: str
-    """Digest of the arguments' schema at the creation of the approval."""
+    """Digest of the arguments' schema when the approval was created."""
     subject: str
     version: str | None = None
-    """The version of the subject to which the effect was sent; None if the subject must not exist yet."""
+    """The version of the subject that the effect may replace; None if the subject must not exist yet."""
     shown: Mapping[str, str] = Field(default_factory=dict)
     """The subject's values when the preview was made."""
     preview: Preview
@@ -238,16 +239,16 @@ class Approval(_Frozen):
     role: str = ""
     """The design whose agent proposed it; empty for a workflow."""
     variant: str | None = None
-    """Tag of the rollout whose counts include this approval."""
+    """Tag of the trial whose counts include this approval."""
     evidence: tuple[str, ...] = ()
     """Ids of evidence."""
     editable: tuple[str, ...] = ()
-    """Arguments that a person may edit when approving."""
+    """Arguments that the user may edit when approving."""
     revisable: bool = True
     """True if the user may request changes."""
 
     opened: bool = False
-    """True if the user decided it on a page that showed its whole preview."""
+    """True if the user decided on a page that showed the whole preview."""
 
     level: Level
     """The level in force: the user's own, or one that the agent earned."""
@@ -262,7 +263,7 @@ class Approval(_Frozen):
     decided_at: float | None = None
     decided_by: DecidedBy | None = None
     reason: str | None = None
-    """The user's own text."""
+    """The user's reason, in their own words."""
     edited: bool = False
     """True if the user approved arguments other than the proposed ones."""
     begun_at: float | None = None
@@ -271,7 +272,7 @@ class Approval(_Frozen):
     """The outcome in a sentence for the user and the model."""
     result: Mapping[str, str] = Field(default_factory=dict)
     inverse: str = ""
-    """JSON of the arguments with which the same action undoes this; empty if it cannot be undone."""
+    """JSON of the arguments with which the same action undoes the effect; empty if it cannot be undone."""
     undoes: str | None = None
     undone_by: str | None = None
     revises: str | None = None
@@ -286,17 +287,16 @@ class Approval(_Frozen):
     task_token: str | None = Field(default=None, repr=False)
     """Encrypted token of the waiting execution; it never leaves the backend."""
     told_execution: bool = False
-    """True if the execution was notified or no longer waits; for a redraft, if it was started; for work, if it was
-    closed."""
+    """True if the execution was notified or no longer waits, if the redraft was started, or if the work was closed."""
     links: tuple[str, ...] = Field(default=(), repr=False)
     """Hashes of the tokens in mailed links."""
     mails: int = 0
     mail_at: float | None = None
-    """When the next mail is due; None for no more mails."""
+    """When the next mail is due; None if there are no more mails."""
     returned_as: Returned | None = None
-    """How the mail to the user came back; None if it did not."""
+    """Why the mail to the user was returned; None if it was not."""
     news: bool = False
-    """True if the outcome was not reported to the model yet."""
+    """True if the outcome was not yet reported to the model."""
     seal: str | None = Field(default=None, repr=False)
     """The MAC of a yes (`approvals/seal.py`)."""
     audit: tuple[str, ...] = ()
@@ -308,13 +308,14 @@ class Approval(_Frozen):
         return json.loads(self.args)
 
     def waits(self, now: float) -> bool:
-        """True if the user can still decide it."""
+        """True if the user can still decide the approval."""
         return self.status == "pending" and self.expires_at > now
 
     def is_superseded_by(self, newer: "Approval") -> bool:
-        """True if both wait for the user, and `newer` asks about each value that this one would change, or about each
-        of its memories. A user has one LinkedIn profile, although each suggestion is a subject. A proposal without
-        values (a card, an application), or about memories, replaces only one by the same tool."""
+        """True if both approvals wait for the user, and `newer` asks about each value (or memory) that this one would
+        change. For LinkedIn any suggestion by the same tool counts as the same subject, because a user has only one
+        LinkedIn profile. A proposal without values (a card, an application), or about memories, is superseded only by
+        one from the same tool."""
         names, newer_names = (
             {*approval.shown} if approval.kind in PRIVATE else {each.name for each in approval.preview.changes}
             for approval in (self, newer)
@@ -333,19 +334,19 @@ class Approval(_Frozen):
 
     @property
     def is_unfinished(self) -> bool:
-        """True if a follow-up is still missing after the final status."""
+        """True if the status is final but a follow-up is still missing."""
         leaves = self.task_token is not None or self.kind in PRIVATE or self.redraft_id is not None or bool(self.work)
         return self.status in FINAL and leaves and not self.told_execution
 
     @property
     def about(self) -> str:
-        """The preview's title and value. A memory's text is left out, since only its card shows it."""
+        """The preview's title and value. A memory's text is left out, because only its card shows it."""
         return self.preview.title if self.kind in PRIVATE else self.preview.about
 
     @property
     def line(self) -> str:
-        """The question in one line. It has the texts of memories, so only the signed-in user sees it: "Remember:
-        lives in Porto"."""
+        """The question in one line. It includes the texts of memories, so only the signed-in user may see it:
+        "Remember: lives in Porto"."""
         contents = [text.removesuffix(".") for each in self.preview.changes if (text := each.after or each.before)]
         if self.kind not in PRIVATE or not contents:
             return self.about
@@ -353,20 +354,20 @@ class Approval(_Frozen):
 
     @property
     def undo_until(self) -> float | None:
-        """Until when the user can undo it; None if they cannot."""
+        """The time until which the user can undo the effect; None if they cannot."""
         is_undoable = self.status == "done" and self.inverse and not self.undone_by and self.begun_at
         return self.begun_at + UNDO_SECONDS if is_undoable and self.begun_at else None
 
     @property
     def _next_look(self) -> float:
-        """When the outcome is queried next; `updated_at` is the time of the last query."""
+        """The time at which the outcome is queried next; `updated_at` is the time of the last query."""
         sent = self.begun_at or self.created_at
         looks = (sent + each for each in LOOK_SECONDS)
         return next((each for each in looks if each > self.updated_at), self.updated_at + LOOK_SECONDS[-1])
 
     @property
     def due_at(self) -> float | None:
-        """When the sweep must process it."""
+        """The time at which the sweep must process the record."""
         match self.status:
             case "pending":
                 return min(self.expires_at, self.mail_at or self.expires_at)
@@ -393,42 +394,41 @@ class Approval(_Frozen):
         edit: Edit | None = None,
         opened: bool = False,
     ) -> "Approval":
-        """Apply a user's decision. `where` it came from is recorded in the audit."""
+        """Apply a user's decision. Its origin, `where`, is recorded in the audit."""
         after = self._copy(**dict(edit)) if edit else self
         line = f"{verb} by {by} {where}".rstrip()
         return after._decided(_BECOMES[verb], now, line, by, reason=reason, redraft_id=redraft_id, opened=opened)
 
     def allowed(self, level: Level, now: float) -> "Approval":
-        """Decide it by the user's level, which lets it run without approval."""
+        """Decide the approval by the user's level, which lets it run without asking."""
         return self.decided("approve", now, by="level", where="", reason=level)
 
     def asked_instead(self, answer: Answer, mail_at: float | None) -> "Approval":
-        """Ask the user about what was to run without approval."""
+        """Ask the user about an action that was to run without approval."""
         return self._copy(answer=answer, mail_at=mail_at)
 
     def expired(self, now: float, outcome: str | None = None) -> "Approval":
-        """End the approval without a decision. `outcome` gives the reason, unless it simply expired."""
+        """End the approval without a decision. `outcome` gives the reason, unless its time ran out."""
         return self._decided("expired", now, "expired by nobody", "nobody", outcome=outcome)
 
     def withdrawn(self, now: float, outcome: str) -> "Approval":
-        """End the approval as `changed`, before anything was done."""
+        """End the approval as `changed` before anything was done."""
         return self._decided("changed", now, "changed by nobody", "nobody", outcome=outcome)
 
     def _decided(self, status: Status, now: float, line: str, by: DecidedBy, **changes: Any) -> "Approval":
-        # Remove the texts in the same write as the decision, so that a process that dies after a rejection leaves none
-        # behind.
+        # Remove the texts in the same write as the decision, so that none remain if the process dies after a rejection.
         after = self.scrubbed() if self.kind in PRIVATE else self
         return after._moved(status, now, line, decided_at=now, decided_by=by, mail_at=None, **changes)
 
-    # --- carried out ---
+    # --- execution -----
 
     def begun(self, now: float, inverse: str, version: str | None) -> "Approval":
-        """Mark that the effect is about to be sent to this version of the subject. `inverse` are the arguments that
-        undo it."""
+        """Mark that the effect is about to be sent to this version of the subject. `inverse` is the JSON of the
+        arguments that undo it."""
         return self._moved("executing", now, begun_at=now, inverse=inverse, version=version)
 
     def rebased(self, version: str | None) -> "Approval":
-        """Accept a new version of the subject in which nothing that was shown differs."""
+        """Accept a new version of the subject in which none of the shown values differs."""
         return self._copy(version=version)
 
     def ended(self, status: Status, now: float, outcome: str, result: Mapping[str, str] | None = None) -> "Approval":
@@ -439,21 +439,21 @@ class Approval(_Frozen):
         return self._moved(status, now, status, **changes)
 
     def refused_again(self, begun_at: float, now: float, outcome: str) -> "Approval":
-        """Record that a repeated request was refused while the one sent at `begun_at` may still arrive."""
+        """Record that a repeated request was rejected while the one sent at `begun_at` may still arrive."""
         return self.ended("unknown", now, outcome)._copy(begun_at=begun_at)
 
     def undone(self, by: str) -> "Approval":
         """Record the approval that undid this one."""
         return self._copy(undone_by=by)
 
-    # --- told ---
+    # --- notification and mail ---
 
     def with_execution_notified(self, *, is_gone: bool = False) -> "Approval":
         """Record that the execution was notified or started, or no longer waits."""
         return self._copy(told_execution=True, **({"task_token": None} if is_gone else {}))
 
     def awaited_by(self, task_token: str | None) -> "Approval":
-        """Attach the task token of another delivery of the execution's state."""
+        """Attach the task token of another invocation of the execution's state."""
         return self._copy(task_token=task_token, told_execution=False)
 
     def model_told(self) -> "Approval":
@@ -464,7 +464,8 @@ class Approval(_Frozen):
         return self._copy(revised_by=by)
 
     def mailing(self, links: Sequence[str], mail_at: float | None) -> "Approval":
-        """Record that a mail with these links is being sent. It is due again at `mail_at` unless recorded as sent."""
+        """Record that a mail with these links is being sent. Another is due at `mail_at` unless this one is recorded as
+        sent."""
         return self._copy(mails=self.mails + 1, mail_at=mail_at, links=(*self.links, *links))
 
     def mailed(self, mail_at: float | None, line: str | None = None) -> "Approval":
@@ -474,15 +475,15 @@ class Approval(_Frozen):
         )
 
     def mail_returned(self, how: Returned, now: float) -> "Approval":
-        """Record that mail to the user comes back. No more mail is sent."""
+        """Record that mail to the user was returned. No more mail is sent."""
         line = f"{to_datetime(now).isoformat()} mail came back: {how}"
         return self._copy(returned_as=how, mail_at=None, audit=(*self.audit, line))
 
     def with_seal(self, seal: str) -> "Approval":
-        """Return the record, which claims a yes, with the seal of the function that gave it."""
+        """Return the record, which claims a yes, with the seal of the function that gave the yes."""
         return self._copy(seal=seal)
 
-    # --- texts taken out ---
+    # --- removal of texts --
 
     def scrubbed(self) -> "Approval":
         """Return the record without texts. Its title and the number of its items are kept."""
@@ -491,17 +492,17 @@ class Approval(_Frozen):
 
     def without_words(self, contains_forgotten: Callable[[str], bool], title: str) -> "Approval":
         """Return the record without texts and arguments. The user's and the outcome's texts are removed if
-        `contains_forgotten` matches them, and so is the title, which `title` replaces."""
+        `contains_forgotten` matches them; a matching title is replaced by `title`."""
         said = {name: getattr(self, name) for name in ("reason", "wish", "outcome")}
         left = {name: None if contains_forgotten(text or "") else text for name, text in said.items()}
         kept = title if contains_forgotten(self.preview.title) else self.preview.title
         return self.scrubbed()._copy(args="{}", preview=Preview(title=kept), **left)
 
     def shows(self, preview: Preview, shown: Mapping[str, str] | None = None) -> "Approval":
-        """Return the record with a preview from which something forgotten was removed."""
+        """Return the record with a preview from which forgotten content was removed."""
         return self._copy(preview=preview, shown=self.shown if shown is None else shown)
 
-    # --- how it moves ---
+    # --- transitions ----
 
     def _moved(self, status: Status, now: float, line: str | None = None, **changes: Any) -> "Approval":
         if status not in MOVES.get(self.status, ()):
@@ -517,7 +518,7 @@ class Approval(_Frozen):
 
 
 def canonical_json(args: Mapping[str, Any]) -> str:
-    """Encode arguments in the one form that is stored, hashed and executed."""
+    """Encode arguments in the canonical form that is stored, hashed and executed."""
     return json.dumps(args, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -526,8 +527,8 @@ def sha256_hex(*texts: str) -> str:
 
 
 # --- earned -----------------------------------------------------------------------------------------------------------
-# Earned autonomy: after approvals on ten different days of what one tool does, the user may be offered a higher level
-# for it.
+# Earned autonomy: after approvals of the same tool on ten different days, the user may be offered a higher level for
+# it.
 #
 # This module only evaluates a user's records. `approvals.autonomy` offers, grants and revokes.
 
@@ -576,11 +577,12 @@ class Standing:
         return next((each for each in self.grants if each.tool == tool), None)
 
     def with_grant(self, grant: Grant | None) -> Level:
-        """Return the level for what this grant's tool does."""
+        """Return the effective level for this grant's tool."""
         return higher(self.level, lower(grant.level, self.ceiling)) if grant else self.level
 
     def offers(self, grant: Grant | None) -> Level | None:
-        """Return the level to offer next: the ceiling; None if it is reached, and at L0, where nothing is proposed."""
+        """Return the level to offer next, which is the ceiling; None if it is already reached, or at L0, where nothing
+        is proposed."""
         return self.ceiling if self.level != "L0" and self.with_grant(grant) != self.ceiling else None
 
 
@@ -597,19 +599,19 @@ def days_of_yes(records: Iterable[Approval], schema_digest: str, zone: str) -> i
 
 
 def is_yes(record: Approval) -> bool:
-    """True for an unedited approval by the signed-in user, by the button below the whole preview."""
+    """True for an unedited approval by the signed-in user, with the button below the whole preview."""
     agreed = record.status in _AGREED and record.decided_by in _ON_A_CARD and record.opened
     return agreed and not (record.edited or record.undone_by or record.undoes)
 
 
 def is_no(record: Approval) -> bool:
-    """True for a rejection, a request for changes, an edit or an undo, signed in or by link."""
+    """True for a rejection, a request for changes, an edit or an undo, whether signed in or by link."""
     if record.undoes:
         return record.status in _AGREED
     return record.status in ("rejected", "revised") or record.edited
 
 
 def is_standing(grant: Grant, since_then: Iterable[Approval], schema_digest: str) -> bool:
-    """True if nothing has ended the grant. `since_then` are decisions on its tool since the offer."""
+    """True if nothing has ended the grant. `since_then` are the decisions on its tool since the offer."""
     spoilt = any(is_no(each) and (each.decided_at or 0.0) >= grant.since for each in since_then)
     return grant.schema_digest == schema_digest and grant.ended_at is None and not spoilt

@@ -14,22 +14,22 @@ SCHEMA_VERSION = 1
 """Version of the stored format."""
 MOST_LINES = 10
 WORDS_A_LINE = 13
-"""Keeps ten lines and the paragraph below 200 words."""
+"""Maximum number of words in a line; keeps ten lines and the paragraph below 200 words."""
 
 Topic: TypeAlias = Literal["needs_you", "found", "changed", "failed", "done", "under_way", "remembered"]
 """`found` are jobs, `changed` are applications."""
 BriefingKind: TypeAlias = Literal["full", "lite", "nothing"]
 """All sources were read · some could not be read, and their last items are repeated · nothing is new."""
 Mailed: TypeAlias = Literal["no", "claimed", "sent", "refused", "paced"]
-"""Not mailed, or not yet · being sent · accepted by SES · rejected by SES · above the daily limit."""
+"""Not mailed, or not yet · being sent · accepted by SES · rejected by SES · held back by the daily limit."""
 
 Weekday = Annotated[int, Field(ge=0, le=6)]
-"""0 is Monday."""
+"""Day of the week; 0 is Monday."""
 EVERY_DAY: tuple[Weekday, ...] = (0, 1, 2, 3, 4, 5, 6)
 
 
 def run_of(user_id: str, key: str) -> str:
-    """Return the name of the only execution for this user and key (a local day or a request); also the briefing's
+    """Return the name of the only execution for this user and key (a local day or a request). It is also the briefing's
     id."""
     return f"brief-{sha256_hex(user_id, key)[:32]}"
 
@@ -47,7 +47,7 @@ class BriefingSettings(_Frozen):
     mail: bool = True
     """True if briefings are mailed as well as shown in the app."""
     quiet: bool = False
-    """True if no briefing is made when nothing is new."""
+    """True if no briefing is created when nothing is new."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Planned:
     at: float
     """Seconds since the epoch."""
     day: str
-    """The local day of the briefing (ISO 8601). A user has one scheduled briefing a day."""
+    """The local day of the briefing (ISO 8601). A user has at most one scheduled briefing a day."""
 
 
 def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str | None = None) -> Planned:
     """Return the first briefing after this time, for a day later than `told`.
 
-    A local time that the clocks skip is moved by the same amount; of a repeated one, the first counts.
+    A local time skipped by a clock change is moved by the same amount; of a repeated local time, the first counts.
     """
     here = ZoneInfo(zone)
     day = datetime.fromtimestamp(after, here).date()
@@ -76,26 +76,26 @@ def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str
         day += timedelta(days=1)
 
 
-# --- what is gathered, and what is said -------------------------------------------------------------------------------
+# --- items and lines --------------------------------------------------------------------------------------------------
 
 
 class Item(_Frozen):
-    """A source's item about one or several records. Its title contains no user text except titles of previews, adverts
-    and applications, and the user's own next step."""
+    """An item from a source, about one or several records. Its title contains no user text except titles of previews,
+    adverts and applications, and the user's own next step."""
 
     id: str
     """`source:record`."""
     source: str
     topic: Topic
     at: float
-    """When it happened, in seconds since the epoch."""
+    """The time of the event, in seconds since the epoch."""
     title: str
     records: tuple[str, ...]
     """Ids of the records that the item is about."""
     due_at: float | None = None
-    """When it was due; None for items that are not due at a time."""
+    """When the item was due; None for items without a due time."""
     new: bool = True
-    """False if an earlier briefing had the item, and it still applies."""
+    """False if an earlier briefing contained the item, and it still applies."""
 
 
 class Gathered(_Frozen):
@@ -103,11 +103,11 @@ class Gathered(_Frozen):
 
     items: tuple[Item, ...] = ()
     missing: tuple[str, ...] = ()
-    """Sources that failed or took too long."""
+    """Sources that failed or timed out."""
     marks: Mapping[str, float] = Field(default_factory=dict)
-    """By source: the time of the newest item that was read."""
+    """Time of the newest item read, by source."""
     as_of: Mapping[str, float] = Field(default_factory=dict)
-    """By source: when it was read."""
+    """Time of the read, by source."""
 
     @property
     def new(self) -> int:
@@ -115,7 +115,7 @@ class Gathered(_Frozen):
 
     @property
     def counts(self) -> dict[Topic, int]:
-        """Number of records by topic."""
+        """The number of records by topic."""
         counts: dict[Topic, int] = {}
         for each in self.items:
             counts[each.topic] = counts.get(each.topic, 0) + len(each.records)
@@ -141,7 +141,7 @@ class Briefing(_Frozen):
     kind: BriefingKind = "full"
     created_at: float
     since: float | None = None
-    """When the previous briefing was made; None if there was none."""
+    """When the previous briefing was created; None if there was none."""
     gathered: Gathered = Gathered()
     before: Mapping[Topic, int] = Field(default_factory=dict)
     """The previous briefing's counts by topic."""

@@ -12,10 +12,10 @@ ProfileField: TypeAlias = Literal[
     "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"
 ]
 Positions: TypeAlias = Literal["positions"]
-"""The positions, which the candidate app keeps apart from the other fields."""
+"""The positions, which the candidate app stores separately from the other fields."""
 Preference: TypeAlias = Literal["roles", "locations", "work_mode", "industries", "company_sizes", "availability"]
 WrittenField: TypeAlias = ProfileField | Positions | Preference
-"""A field that the write API sets."""
+"""A field that can be set through the write API."""
 WORK_MODE_LABELS = (
     (
         "remote",
@@ -31,11 +31,11 @@ WORK_MODE_LABELS = (
     ("hybrid", "hybrides Arbeiten", "hybride", "híbrido"),
     ("on-site", "onsite", "on site", "in the office", "vor Ort", "im Büro", "sur site", "au bureau", "presencial"),
 )
-"""Labels of each way to work, in people's words and in forms. All labels in a group mean the same."""
+"""Labels of each way of working, as used by people and in forms. All labels in a group mean the same."""
 
 
 # --- candidate shapes -------------------------------------------------------------------------------------------------
-# The assumed collections and shapes of the candidate app. A wrong assumption has to be corrected only here.
+# The assumed collections and shapes of the candidate app. If an assumption is wrong, only this file has to change.
 #
 # docs/candidate-app.md lists the assumptions and what is known about each.
 
@@ -52,9 +52,9 @@ PROFILE_CACHE = "CandidateProfileCache"
 CARDS = "qc_sections"
 
 OWNER = "user_id"
-"""The field with the user's id, in every document."""
+"""The field that contains the user's id in every document."""
 EMAIL = "email"
-"""The candidate's address; used only for mail."""
+"""The candidate's email address; used only for mail."""
 
 
 def _as_named(*names: str) -> dict[str, str]:
@@ -73,12 +73,12 @@ READ_FIELDS: Mapping[str, Mapping[str, str]] = {
     PROFILE_CACHE: _as_named("summary", "strengths"),
     CARDS: _as_named("card_id", "style", "headline", "sections", "active"),
 }
-"""The allow-list: our field name → the name in their documents. Other fields never reach a prompt: pay, contact
-details, fields added later."""
+"""The allow-list: our field name → the name in the candidate app's documents. Other fields never reach a prompt: pay,
+contact details, fields added later."""
 EMPTY = (None, "", [], {})
-"""Values that say nothing."""
+"""Values that carry no information."""
 PRESENT = "present"
-"""The end of a position that goes on."""
+"""The end date of a current position."""
 HEADING, CLAIMS = "heading", "claims"
 """The candidate app's field names for the visible parts of a card's section."""
 
@@ -96,7 +96,7 @@ def query(collection: str, user_id: str, **fields: Any) -> Fields:
 
 
 def to_our_fields(collection: str, document: Mapping[str, Any] | None) -> Fields:
-    """Return the allowed, non-empty fields of their document under our names."""
+    """Return the allowed, non-empty fields of the candidate app's document under our names."""
     found: Fields = {}
     if not document:
         return found
@@ -110,14 +110,14 @@ def to_our_fields(collection: str, document: Mapping[str, Any] | None) -> Fields
 
 
 def positions_of(employment: Iterable[Mapping[str, Any]]) -> list[Fields]:
-    """Return the positions as the write API takes them, latest first: `title`, `company`, `location`, `start`, `end`
+    """Return the positions in the format of the write API, latest first: `title`, `company`, `location`, `start`, `end`
     and `lines`, without empty ones."""
     found = [{name: value for name, value in _position(each).items() if value not in EMPTY} for each in employment]
     return sorted(filter(None, found), key=position_order, reverse=True)
 
 
 def position_order(position: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the key by which positions are sorted, whoever lists them."""
+    """Return the key by which positions are sorted everywhere."""
     start, end, *names = (str(position.get(name) or "") for name in ("start", "end", "company", "title", "location"))
     return end == PRESENT, start, end, *names
 

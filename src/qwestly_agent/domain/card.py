@@ -12,7 +12,7 @@ from qwestly_agent.text.clean import visible
 Kind = Literal["profile", "employment", "education", "memory", "document", "interview", "person"]
 Trust = Literal["user_said", "user_document", "tool", "external", "inferred", "confirmed"]
 TailoredKind = Literal["resume", "cover_letter"]
-"""Documents that are written for one job."""
+"""Documents that are written for a specific job."""
 Style = Literal["standard", "concise", "story"]
 
 
@@ -59,11 +59,11 @@ def person_said(number: int, words: str, source: str = "your note") -> Evidence:
 
 
 class Claim(_Frozen):
-    model_config = ConfigDict(extra="ignore")  # stored drafts may have fields of an earlier version
+    model_config = ConfigDict(extra="ignore")  # stored drafts may have fields from an earlier version
 
     text: str
     quotes: tuple[Quote, ...] = ()
-    """Quotes of evidence, by its id."""
+    """Quotes from evidence, by its id."""
     marks: tuple[str, ...] = ()
     """Figures and names in the text, as written, that code did not find in the quotes."""
     unchecked: bool = False
@@ -73,7 +73,7 @@ class Claim(_Frozen):
     by_person: bool = False
     """True if the person typed it on the page. It then has no quotes."""
     position: str = ""
-    """Id of the position's evidence under which the person put it; empty if they put it nowhere."""
+    """Id of the position's evidence under which the person placed the claim; empty if under none."""
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -112,8 +112,8 @@ class CheckedCard(_Frozen):
 
     @property
     def merged(self) -> "CheckedCard":
-        """The card with each text once, with the quotes of all claims that have it. A left-out claim is listed once,
-        and not if its text stands."""
+        """The card with each text only once, with the quotes of all claims that have that text. A left-out claim is
+        listed once, and only if its text is not in the card."""
         alike: dict[str, list[Claim]] = {}
         for claim in (claim for section in self.card.sections for claim in section.claims):
             alike.setdefault(_key(claim), []).append(claim)
@@ -129,7 +129,7 @@ class CheckedCard(_Frozen):
         standing = {_key(claim) for section in kept for claim in section.claims}
         left_out = dict[str | int, LeftOut]()
         for number, each in enumerate(self.left_out):
-            key = _key(each.claim) if each.claim.quotes else number  # hidden texts look alike, and are counted
+            key = _key(each.claim) if each.claim.quotes else number  # hidden texts look alike: list each one
             if key not in standing:
                 left_out.setdefault(key, each)
         return CheckedCard(card=self.card.model_copy(update={"sections": kept}), left_out=tuple(left_out.values()))
@@ -140,7 +140,7 @@ def _key(claim: Claim) -> str:
 
 
 def _joined(alike: Sequence[Claim]) -> Claim:
-    """Return the best checked of the claims, with the quotes of all that are as well checked."""
+    """Return the best checked claim, with the quotes of all claims that are equally well checked."""
     best = min(alike, key=lambda each: each.unchecked)
     as_good = [each for each in alike if each.unchecked == best.unchecked]
     quotes = tuple(dict.fromkeys(quote for each in as_good for quote in each.quotes))
@@ -155,10 +155,10 @@ class SectionDraft(_Frozen):
     section: Section
     """The section with all claims as written."""
     verdicts: tuple[GroundingVerdict, ...] = ()
-    """One verdict per claim, once checked."""
+    """One verdict per claim, once the section is checked."""
     rewritten: bool = False
     tries: int = 0
-    """How often no judge was available."""
+    """Number of checks for which no judge was available."""
     done: bool = False
 
     @property
@@ -166,8 +166,8 @@ class SectionDraft(_Frozen):
         return any(verdict.outcome == "unchecked" for verdict in self.verdicts)
 
     def standing(self, sources: Mapping[str, QuotedSource]) -> Section:
-        """Return the section without its refused claims. The person's own quoted words stand in the place of each claim
-        that no judge has checked."""
+        """Return the section without its refused claims. A claim that no judge has checked is replaced by the person's
+        own quoted words."""
         pairs = zip(self.section.claims, self.verdicts, strict=True)
         claims = tuple(_standing(claim, verdict, sources) for claim, verdict in pairs if verdict.outcome != "refused")
         return self.section.model_copy(update={"claims": tuple(claim for claim in claims if claim.text)})
@@ -192,13 +192,13 @@ class Requirement(_Frozen):
     advert_quote: str
     met: Literal["met", "partly", "not_met"] = "not_met"
     quotes: tuple[Quote, ...] = ()
-    """Quotes of evidence, by its id; empty if the requirement is not met."""
+    """Quotes from evidence, by its id; empty if the requirement is not met."""
 
 
 class Coverage(_Frozen):
     requirements: tuple[Requirement, ...]
     checked: bool = False
-    """True once a judge has checked the requirements that are said to be met."""
+    """True once a judge has checked the requirements that are claimed to be met."""
 
 
 EvidenceById = Mapping[str, Evidence]

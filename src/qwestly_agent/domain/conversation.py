@@ -55,7 +55,7 @@ class Source(BaseModel):
     """The beginning of the passage."""
 
 
-# --- said before ------------------------------------------------------------------------------------------------------
+# --- earlier messages -------------------------------------------------------------------------------------------------
 # A message of an earlier turn, found by a search.
 
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 TopicStatus: TypeAlias = Literal["mentioned", "backlog", "active", "completed"]
 Phase: TypeAlias = Literal["divergence", "deep_dive", "convergence", "end"]
 Closing: TypeAlias = Literal["asking", "offered", "last"]
-"""How close a topic is to its end: questions continue; or it is summed up, and the last question asked (`offered` is
-stored by earlier versions)."""
+"""How close a topic is to its end: questions continue, or it is summed up with the last question (`offered` was stored
+by earlier versions)."""
 EndReason: TypeAlias = Literal["covered", "nothing_new", "tired", "asked", "out_of_topics", "out_of_time"]
 
 
@@ -20,7 +20,7 @@ class _Frozen(BaseModel):
 
 
 class Said(_Frozen):
-    """A quote of the person, verbatim."""
+    """A verbatim quote from the person."""
 
     message_id: str
     text: str
@@ -38,9 +38,9 @@ class Aspect(_Frozen):
     quotes: tuple[Said, ...] = ()
     """Quotes that cover the aspect, or with which the person closed it."""
     asked: int = 0
-    """How often a question about it was asked."""
+    """How often the aspect was asked about."""
     answer: str = ""
-    """Id of the message that followed the last question about it."""
+    """Id of the message that followed the last question about the aspect."""
     evaded: bool = False
     """True if that message contained nothing for the draft."""
 
@@ -77,10 +77,10 @@ class DraftSentence(_Frozen):
     until: int | None = None
     """Version of the draft that dropped or replaced it."""
     is_struck: bool = False
-    """True if it was replaced or struck out: it must not come back from the same words."""
+    """True if the sentence was replaced or struck out: it must not return on the basis of the same words."""
 
     def repeats(self, struck: "DraftSentence") -> bool:
-        """True if it says the same, or rests on the same words about the same aspects."""
+        """True if the sentence says the same as `struck`, or is based on the same words about the same aspects."""
         within = all(any(each.overlaps(other) for other in struck.quotes) for each in self.quotes)
         same_aspects = not (self.aspects and struck.aspects) or {*self.aspects} & {*struck.aspects}
         return self.text.casefold() == struck.text.casefold() or bool(within and same_aspects)
@@ -107,18 +107,18 @@ class Interview(_Frozen):
     counted_to: int = 0
     """`seq` of the person's last message whose kind is known."""
     untold: tuple[str, ...] = ()
-    """Ids of messages that tell nothing: counter-questions, refusals. No draft rests on them."""
+    """Ids of messages without any information: counter-questions, refusals. No draft is based on them."""
     drafted_to: int = 0
     """`seq` of the last message that the draft covers."""
     turns: int = 0
     idle_turns: int = 0
-    """Consecutive turns without a new statement, counted when the draft of a turn is ready."""
+    """Consecutive turns without a new statement, updated when a turn's draft is ready."""
     lengths: tuple[int, ...] = ()
     """Number of words in each answer."""
     asking: str = ""
     """The aspect of the active topic to ask about now; empty if the model may choose."""
     reasoning: str = ""
-    """Why the current question is asked, in a sentence to the person; empty if code chose the aspect."""
+    """The reason for the current question, as a sentence to the person; empty if code chose the aspect."""
     terms: tuple[str, ...] = ()
     """The person's own terms, which the draft keeps."""
     avoided: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Types of job search and applications."""
+"""Types for job search and applications."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,7 +10,7 @@ from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import sha256_hex
 
 # --- job --------------------------------------------------------------------------------------------------------------
-# Types of job search: an advert, a person's wishes, and a match with its reasons.
+# Types for job search: an advert, a person's wishes, and a match with its reasons.
 
 
 MatchStatus: TypeAlias = Literal["new", "saved", "hidden"]
@@ -21,12 +21,12 @@ Way: TypeAlias = Literal["on_site", "hybrid", "remote"]
 Fit: TypeAlias = Literal["strong", "good", "stretch"]
 Visa: TypeAlias = Literal["sponsored", "not_sponsored"]
 Wish: TypeAlias = Literal["remote", "pay", "never"]
-"""A job wish for which the candidate app has no preference."""
+"""A job wish for which the candidate app has no preference field."""
 
 _IN_A_YEAR: Mapping[Period, float] = {"hour": 2_080.0, "day": 260.0, "week": 52.0, "month": 12.0, "year": 1.0}
-"""The most periods of pay in a year of work, so that a limit rules out only what clearly falls short of it."""
+"""The most pay periods in a year of work, so that a limit rules out only pay that clearly falls short of it."""
 _FOURTEEN_MONTHS = frozenset(("AT", "ES", "GR", "IT", "PT"))
-"""Countries that pay a month up to fourteen times a year."""
+"""Countries where a monthly salary is paid up to fourteen times a year."""
 
 Words = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
 Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
@@ -37,7 +37,7 @@ class _Frozen(BaseModel):
 
 
 class Pay(_Frozen):
-    """The pay that an advert states. Estimates by a board are left out."""
+    """The pay stated in an advert. A board's own estimates are left out."""
 
     lowest: float | None = None
     highest: float | None = None
@@ -47,7 +47,7 @@ class Pay(_Frozen):
     """None if the advert does not state it."""
 
     def most_a_year(self, country: str = "") -> float | None:
-        """Return the highest pay of a year, in its currency; None if amount or period is not stated."""
+        """Return the highest pay per year, in its currency; None if amount or period is not stated."""
         most = self.highest if self.highest is not None else self.lowest
         if most is None or self.per is None:
             return None
@@ -55,27 +55,27 @@ class Pay(_Frozen):
 
 
 class Advert(_Frozen):
-    """A job advert. It holds no user data, and its text is untrusted. What is unclear is unknown."""
+    """A job advert. It contains no user data, and its text is untrusted. Unclear values stay unknown."""
 
     id: str
     title: str
     company: str = ""
     place: str = ""
-    """As its board writes it."""
+    """The place as the board writes it."""
     country: str = ""
     """ISO 3166-1 alpha-2; empty if unknown."""
     areas: tuple[str, ...] = ()
-    """Names of its town, district and region, as the board writes them; empty if unknown."""
+    """Names of the place's town, district and region, as the board writes them; empty if unknown."""
     way: Way | None = None
-    """None if it is unclear."""
+    """Way of working; None if it is unclear."""
     remote_within: tuple[str, ...] = ()
-    """The countries, or groups of them, where a remote worker has to be, as the advert names them."""
+    """The countries, or groups of countries, where a remote worker must be, as the advert names them."""
     visa: Visa | None = None
     """Whether the employer helps with a work permit; None if that is unclear."""
     pay: Pay | None = None
     posted_at: float | None = None
     ends_at: float | None = None
-    """Until when one can apply; None if the board does not say."""
+    """The time until which one can apply; None if the board does not state it."""
     text: str = ""
     """Plain text of at most `stores.adverts.LONGEST_TEXT` characters."""
     language: str = ""
@@ -132,7 +132,7 @@ def wishes_as_fields(wishes: JobWishes) -> dict[Wish, str | list[str]]:
 
 
 def with_wishes(wishes: JobWishes, values: Mapping[Wish, Any]) -> JobWishes:
-    """Return the wishes with these values, in the format of `wishes_told`. None removes a wish. Raises
+    """Return the wishes with these values, in the format of `wishes_as_fields`. None removes a wish. Raises
     `ValidationError`."""
     changed = dict[str, Any]()
     for name, value in values.items():
@@ -148,13 +148,13 @@ def with_wishes(wishes: JobWishes, values: Mapping[Wish, Any]) -> JobWishes:
 
 
 class Reason(_Frozen):
-    """A reason for or against a job, with quotes of the advert and of the person."""
+    """A reason for or against a job, with quotes from the advert and from the person."""
 
     text: str
     advert_quote: str
     person_quote: str | None = None
     person_source: str | None = None
-    """Where the person's words come from, for the person."""
+    """The source of the person's words, as shown to the person."""
 
 
 def match_id(user_id: str, advert_id: str) -> str:
@@ -167,7 +167,7 @@ class JobMatch(_Frozen):
     user_id: str
     run_id: str
     advert: Advert
-    """The advert when it was found."""
+    """The advert as it was when found."""
     status: MatchStatus = "new"
     verdict: Verdict | None = None
     judged_at: float | None = None
@@ -177,9 +177,9 @@ class JobMatch(_Frozen):
     evidence: tuple[str, ...] = ()
     """Ids of the evidence that the reasons quote."""
     fit: Fit | None = None
-    """How well it fits, as the model compared it; None if it did not."""
+    """How well the job fits, according to the model; None if the model did not compare it."""
     score: float = 0.0
-    """Its rank within a search: fit, words, meaning and thumbs together."""
+    """The match's score within a search, from fit, words, meaning and thumbs together."""
     found_at: float
     updated_at: float
     application_id: str | None = None
@@ -195,7 +195,7 @@ class JobMatch(_Frozen):
 
 ApplicationStatus: TypeAlias = Literal["preparing", "applied", "interview", "offer", "rejected", "withdrawn", "closed"]
 HeadField: TypeAlias = Literal["name", "location", "email", "phone", "links"]
-"""A field in the head of a document."""
+"""A field in the header of a document."""
 STATUS_TOLD: Mapping[ApplicationStatus, str] = {
     "preparing": "You are preparing your application",
     "applied": "Your application was sent",
@@ -237,10 +237,10 @@ class Application(_Frozen):
     document_ids: tuple[str, ...] = ()
     """Ids of documents that we sent."""
     approval_id: str | None = None
-    """The last approval concerning it, or the one with which we sent it."""
+    """The last approval that concerned the application, or the one with which we sent it."""
     applied_at: float | None = None
     told_due_at: float | None = None
-    """The `due_at` that the user was last reminded of."""
+    """The `due_at` of the last reminder that the user received."""
     changed_by: tuple[str, ...] = ()
     """Idempotency keys of the last changes."""
     history: tuple[StatusChange, ...] = ()
@@ -267,7 +267,7 @@ class Application(_Frozen):
         return job_name(self.title, self.company)
 
     def reminder(self, now: float) -> str:
-        """Return what is due, without any user text."""
+        """Return a reminder of what is due, without any user text."""
         if self.status == "interview":
             is_over = self.next_at is not None and self.next_at <= now
             return "Your interview has passed: how did it go?" if is_over else "Your interview is near"
@@ -275,7 +275,7 @@ class Application(_Frozen):
 
     def after(self, changes: Mapping[str, Any], now: float) -> "Application":
         """Return the application with these fields changed; a new status is added to the history. `applied_at` is set
-        while the status says that it was sent, and permanently if we sent it."""
+        as long as the status says that the application was sent, and permanently if we sent it."""
         after = self.model_copy(update=dict(changes))
         if after.status == "applied" and after.applied_at is None:
             after = after.model_copy(update={"applied_at": now})

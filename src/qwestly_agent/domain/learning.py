@@ -1,4 +1,4 @@
-"""Types of learning: modules of the library, lessons with their questions, offers, and a person's goals."""
+"""Types for learning: modules of the library, lessons with their questions, offers, and a person's goals."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
@@ -11,11 +11,12 @@ Granularity: TypeAlias = Literal["subject", "topic", "module", "nothing"]
 """`subject` is broad, `topic` is one skill or concept, `module` is very specific; `nothing` cannot be learned."""
 LessonStatus: TypeAlias = Literal["writing", "ready", "failed", "stopped"]
 LessonStage: TypeAlias = Literal["writing", "reading", "answered", "learned", "failed", "stopped"]
-"""As a status, but of a ready lesson what its answers show: not all are given, all are, or all were right at last."""
+"""The lesson's status; a ready lesson is `reading` until all questions are answered, then `answered`, and `learned`
+once the last answer to each was right."""
 DecisionKind: TypeAlias = Literal["goal", "next", "later", "never"]
 Rating: TypeAlias = Literal["again", "hard", "good", "easy"]
 MOST_A_DAY = 10
-"""Questions that a person is asked to repeat on one day."""
+"""Maximum number of questions that a person is asked to repeat on one day."""
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 
@@ -28,14 +29,14 @@ class _Frozen(BaseModel):
 
 
 class ModuleQuestion(_Frozen):
-    """A question of the library on a module's use."""
+    """A question from the library about applying a module."""
 
     asks: str
     options: tuple[str, ...]
     right: int
     """Index of the correct option."""
     because: str
-    """The sentence of the page that answers it, verbatim."""
+    """The sentence of the page that answers the question, verbatim."""
 
 
 class Module(_Frozen):
@@ -51,7 +52,7 @@ class Module(_Frozen):
     order: int
     """Position within the topic."""
     source: str = ""
-    """Where the page is from."""
+    """The origin of the page."""
     text: str = ""
     """Markdown; empty if only the tree was read."""
     questions: tuple[ModuleQuestion, ...] = ()
@@ -67,10 +68,10 @@ class LessonQuote(_Frozen):
 
 
 class LessonSentence(_Frozen):
-    """A sentence of a lesson. Without quotes it is general knowledge that was not checked."""
+    """A sentence of a lesson. A sentence without quotes is general knowledge that was not checked."""
 
     point: int
-    """Index of the outline's point that it belongs to."""
+    """Index of the point in the outline that the sentence belongs to."""
     text: str
     quotes: tuple[LessonQuote, ...] = ()
 
@@ -81,7 +82,7 @@ class LessonQuestion(_Frozen):
     right: int
     """Index of the correct option."""
     sentence: int
-    """Index of the lesson's sentence that answers the question."""
+    """Index of the sentence in the lesson that answers the question."""
 
 
 class Practice(_Frozen):
@@ -106,18 +107,18 @@ class Lesson(_Frozen):
     conversation_id: str | None
     """None once the conversation is deleted."""
     subject: str = ""
-    """Empty if the library lacks the topic."""
+    """The library's subject; empty if the library lacks the topic."""
     topic: str
     module_id: str = ""
     title: str
     wish: str = ""
-    """The person's wish for the lesson, in the model's words."""
+    """What the person wants from the lesson, in the model's words."""
     language: str = ""
     status: LessonStatus = "writing"
     label: str = ""
     outline: tuple[str, ...] = ()
     written: tuple[LessonSentence, ...] = ()
-    """The sentences as written, until they are checked."""
+    """The sentences as written, before they are checked."""
     sentences: tuple[LessonSentence, ...] = ()
     questions: tuple[LessonQuestion, ...] = ()
     practices: tuple[Practice, ...] = ()
@@ -143,8 +144,8 @@ class Lesson(_Frozen):
 
 
 def due_questions(lessons: Sequence[Lesson], now: float, zone: str) -> list[tuple[Lesson, int]]:
-    """Return the answered questions to repeat now, with their numbers, longest due first: at most `MOST_A_DAY`,
-    counting those that were repeated today."""
+    """Return the answered questions to repeat now, with their numbers, longest overdue first: at most `MOST_A_DAY`,
+    including those already repeated today."""
     today = local_date(now, zone)
     asked = [(each, number, practice) for each in lessons for number, practice in enumerate(each.practices)]
     repeated = sum(each.answers > 1 and local_date(each.last_at or 0.0, zone) == today for *_, each in asked)
@@ -152,11 +153,11 @@ def due_questions(lessons: Sequence[Lesson], now: float, zone: str) -> list[tupl
     return [(lesson, number) for lesson, number, _ in due[: max(0, MOST_A_DAY - repeated)]]
 
 
-# --- what a person wants ----------------------------------------------------------------------------------------------
+# --- offers, goals and gaps -------------------------------------------------------------------------------------------
 
 
 class Offer(_Frozen):
-    """A question by the agent that a typed yes answers. Never an approval."""
+    """A question from the agent that a typed yes can answer. It is never an approval."""
 
     topic: str
     question: str
@@ -166,7 +167,7 @@ class Offer(_Frozen):
 
 
 class PersonQuote(_Frozen):
-    """A quote of the person, or of records about them."""
+    """A quote from the person, or from records about them."""
 
     source: str
     text: str
@@ -181,7 +182,7 @@ class LearningDecision(_Frozen):
 
 
 class JobRequirement(_Frozen):
-    """A requirement of a chosen job. It is untrusted text, and no statement about the person."""
+    """A requirement of a chosen job. It is untrusted text, and not a statement about the person."""
 
     job_id: str
     requirement: str
@@ -197,12 +198,12 @@ class Gap(_Frozen):
     """What the goal requires, as a sentence of the library."""
     need_quote: LessonQuote
     asked: JobRequirement | None = None
-    """The requirement behind it, if the goal is a chosen job."""
+    """The requirement behind the gap, if the goal is a chosen job."""
     have: str = ""
     """What the person already has; empty if unknown."""
     have_quotes: tuple[PersonQuote, ...] = ()
     topic: str
-    """The library's topic that closes the gap."""
+    """The topic of the library that closes the gap."""
 
 
 class LearningPlan(_Frozen):
@@ -219,8 +220,8 @@ class LearningPlan(_Frozen):
     gaps_at: float | None = None
 
     def with_gaps(self, gaps: tuple[Gap, ...], goal: str, now: float, before: "LearningPlan") -> "LearningPlan":
-        """Return the plan with these gaps. It is unchanged if, since `before` was read, something was forgotten or
-        another goal chosen."""
+        """Return the plan with these gaps. The plan is unchanged if something was forgotten, or another goal was
+        chosen, since `before` was read."""
         if (self.forgettings, self.goal) != (before.forgettings, before.goal):
             return self
         return self.model_copy(update={"gaps": gaps, "gaps_of": goal, "gaps_at": now})

@@ -27,7 +27,7 @@ MemoryType: TypeAlias = Literal["fact", "preference", "goal", "decision", "skill
 Trust: TypeAlias = Literal["user_said", "user_document", "tool", "external", "inferred"]
 """Origins, most trusted first."""
 MemoryStatus: TypeAlias = Literal["active", "proposed", "unchecked", "superseded", "merged"]
-"""Valid · waits for the user's approval · waits for a judge · replaced by another · merged into another. Only active
+"""In use · waits for the user's approval · waits for a judge · replaced by another · merged into another. Only active
 memories are used in prompts and found by a search."""
 
 _TRUSTS: tuple[Trust, ...] = get_args(Trust)
@@ -134,8 +134,8 @@ LEAST_IMPORTANCE = 0.01
 def salience(importance: float, created_at: float) -> float:
     """Return `ln(importance) + created_at/τ` for an importance in [0.01, 1] and seconds since the epoch.
 
-    With exponential decay the order of `importance·e^(−age/τ)` never changes over time. So its logarithm, minus the
-    term that all memories share, can be stored once and indexed.
+    With exponential decay, the order of `importance·e^(−age/τ)` never changes over time. Its logarithm, without the
+    term that all memories share, can therefore be stored once and indexed.
     """
     return math.log(min(max(importance, LEAST_IMPORTANCE), 1.0)) + created_at / TAU_SECONDS
 
@@ -152,7 +152,7 @@ def present(stored_salience: float, now: float) -> float:
 MEMORY, RESUME, INTERVIEW = "memory:", "resume:", "interview:"
 """Prefixes of the ids."""
 MOST_CHARACTERS_OF_ONE = 2_000
-"""Limit of one piece of evidence."""
+"""Maximum number of characters of one piece of evidence."""
 
 
 def evidence_id(memory_id: str) -> str:
@@ -169,7 +169,7 @@ def resume_of(evidence_id: str) -> str:
 
 
 def words_of_memory(memory: Memory) -> str:
-    """Return a memory's text as evidence of a draft: the user's quote, not our sentence."""
+    """Return a memory's text as evidence for a draft: the user's quote, not our sentence."""
     return visible(memory.quote or memory.content)[:MOST_CHARACTERS_OF_ONE]
 
 
@@ -190,7 +190,7 @@ SEED = 20_261_122
 """Seed of the random planes. Changing it invalidates every stored signature."""
 LEAST_WORDS = 3
 LEAST_LETTERS = 6
-"""Used instead of words for scripts without spaces."""
+"""Minimum number of letters for scripts without spaces, where words cannot be counted."""
 
 _TO_ONE_MARK = str.maketrans(dict.fromkeys(QUOTATION_MARKS, "'"))
 _ENDS = " '.!?…。！？"
@@ -205,11 +205,11 @@ class Tombstone:
     signature: bytes = b""
     """Empty if the memory had no vector."""
     dimensions: int = 0
-    """Dimensions of that vector. Vectors of other models may have others, and cannot be compared."""
+    """Dimensions of that vector. Vectors from other models may have other dimensions, and cannot be compared."""
     message_ids: frozenset[str] = frozenset()
     """Ids of the messages that stated the memory."""
     stems: frozenset[str] = frozenset()
-    """`stem_hashes` of its content and quote; empty for tombstones from before they were stored."""
+    """`stem_hashes` of its content and quote; empty for tombstones stored before this field existed."""
 
     def may_share_stem(self, text: str) -> bool:
         """True if the text may share a content stem with the memory."""
@@ -253,20 +253,21 @@ class TellingWords:
 
 
 def hashes_of(user_id: str, content: str, quote: str) -> frozenset[str]:
-    """Hash the content, and the quote if it is long enough to be recognized by itself."""
+    """Hash the content, and the quote if it is long enough to be recognized on its own."""
     texts = {folded(content), folded(quote) if is_telling(quote) else ""} - {""}
     return frozenset(hashlib.sha256(f"{user_id}\0{text}".encode()).hexdigest()[:32] for text in texts)
 
 
 def stem_hashes(user_id: str, *texts: str) -> frozenset[str]:
-    """Hash the content stems to 12 bits each: some twenty words of a language share a hash, so that it names none."""
+    """Hash the content stems to 12 bits each: about twenty words of a language share a hash, so that no hash identifies
+    a word."""
     stems = {stem for text in texts for stem in content_stems(text)}
     return frozenset(hashlib.sha256(f"{user_id}\0stem\0{stem}".encode()).hexdigest()[:3] for stem in stems)
 
 
 def signature_of(vector: Sequence[float]) -> bytes:
-    """Return one bit for each random plane: the side on which the vector lies. Empty without a vector."""
-    import numpy as np  # imported late: it would cost every cold start 60 ms
+    """Return one bit per random plane: the side on which the vector lies. Empty without a vector."""
+    import numpy as np  # imported late: it would add 60 ms to every cold start
 
     if not len(vector):
         return b""

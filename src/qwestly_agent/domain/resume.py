@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 ResumeStatus: TypeAlias = Literal["reading", "parsing", "checking", "saving", "proposed", "done", "failed", "stopped"]
-"""In progress: the file is opened, a model parses it, a second model checks that, and the text is saved as a document.
-Ended: changes to the profile were proposed, or there were none; it failed; the brake stopped it."""
+"""In progress: the file is opened, a model parses it, a second model checks the result, and the text is saved as a
+document. Ended: changes to the profile were proposed, or there were none; it failed; the brake stopped it."""
 UNDER_WAY: frozenset[ResumeStatus] = frozenset({"reading", "parsing", "checking", "saving"})
 UNNAMED = "your résumé"
 """Shown for a file without a name."""
@@ -71,9 +71,10 @@ class ReadField(_Frozen):
     path: str
     """Path in the JSON Resume document: "/skills/0/name"."""
     value: str
-    """A date is in the schema's format if it is unambiguous: 2021-03; empty if it continues to the present."""
+    """The value as stored. A date is in the schema's format if it is unambiguous (2021-03), and empty if it continues
+    to the present."""
     original: str
-    """The value as it was found."""
+    """The value as found in the résumé."""
     quote: str
     """The text from `start` to `end`."""
     start: int
@@ -95,13 +96,13 @@ class ResumeRecord(_Frozen):
     label: str
     """The status, for the user."""
     text: str = ""
-    """The text in which each contact detail is replaced by its kind in brackets."""
+    """The text, with each contact detail replaced by its kind in brackets."""
     contacts: Mapping[str, tuple[str, ...]] = {}
     """Contact details by kind: "email", "phone"."""
     found: FoundResume | None = None
     read: tuple[ReadField, ...] | None = None
     left_out: Mapping[str, str] = {}
-    """Why fields were left out, by path."""
+    """Reasons why fields were left out, by path."""
     approval_id: str | None = None
     created_at: float
     updated_at: float
@@ -139,7 +140,7 @@ def _with_lists(node: Any) -> Any:
 
 
 def renumber_paths(paths: Sequence[str]) -> list[str]:
-    """Renumber the paths after fields between them were left out."""
+    """Renumber the paths after fields in between were left out."""
     numbers: dict[str, dict[str, int]] = {}
     return [_renumbered(path, numbers) for path in paths]
 

@@ -1,4 +1,4 @@
-"""The rollout of a variant: its state, its transitions, and one day's answers as counts."""
+"""The rollout of a variant: its state, its transitions, and the counts of one day's answers."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -13,17 +13,17 @@ from qwestly_agent.domain.approval import sha256_hex
 
 
 BASE = "base"
-"""The name for users without a variant, who have the default design as configured."""
+"""The name used for users without a variant, who have the default design as configured."""
 SHARES = (10, 50, 100)
-"""Percent of the users who get the variant, step by step. A rollout may start with another share."""
+"""Percentage of users who get the variant, step by step. A rollout may start with another share."""
 BUCKETS = 10_000
 FEATURE = "variant"
 """Name of the feature flag."""
 JOURNAL_KEPT = 200
 
 State: TypeAlias = Literal["trying", "held", "kept"]
-"""Being tried · paused for an operator, because a limit was exceeded without being worse than the base · finished
-successfully."""
+"""Being tried · held for an operator, because a limit was exceeded although the variant is not worse than the base ·
+finished successfully."""
 Move: TypeAlias = Literal["begun", "on", "back", "held", "kept", "ended", "forced"]
 
 
@@ -38,10 +38,10 @@ class Trial(_Frozen):
     """Id of this trial; the same variant may be tried more than once."""
     variant: str
     salt: str
-    """Makes each trial select other users."""
+    """Makes each trial select different users."""
     roles: tuple[str, ...]
     shares: tuple[int, ...]
-    """Percent of the users, for each step."""
+    """Percentage of users at each step."""
     share: int
     leg: int = 0
     """Incremented with each change of share. Counts belong to the leg in which their conversation began."""
@@ -57,7 +57,7 @@ class Trial(_Frozen):
 
     @property
     def tags(self) -> tuple[str, str]:
-        """The tags of the compared counts: the variant's and the base's."""
+        """The tags of the counts to compare: the variant's and the base's."""
         return self.tag(self.variant), self.tag(BASE, self.base_leg)
 
     @property
@@ -77,7 +77,7 @@ class JournalEntry(_Frozen):
     move: Move
     variant: str
     share: int
-    """Percent after this entry."""
+    """Percentage after this entry."""
     why: tuple[str, ...] = ()
 
 
@@ -88,7 +88,7 @@ class Rollout(_Frozen):
     """Feature flags in the schema of Powertools: which users have which variant."""
     trial: Trial | None = None
     journal: tuple[JournalEntry, ...] = ()
-    """Newest last."""
+    """Entries of the journal, newest last."""
     revision: int = 0
 
 
@@ -100,7 +100,7 @@ class Assignment(_Frozen):
     leg: int
     variant: str
     failed_in_row: int = 0
-    """Failed turns since the last successful one."""
+    """Number of failed turns since the last successful one."""
     counted: bool = True
     """False in legs after the one in which the conversation began."""
     given_up: bool = False
@@ -108,7 +108,7 @@ class Assignment(_Frozen):
 
     @property
     def tag(self) -> str | None:
-        """Tag of the counts that include the conversation; None if it is not counted."""
+        """The tag of the counts that include the conversation; None if it is not counted."""
         is_counted = self.trial and self.counted and not self.given_up
         return tag_of(self.trial, self.leg, self.variant) if is_counted else None
 
@@ -154,7 +154,7 @@ def begin_trial(
 def move_to_share(rollout: Rollout, trial: Trial, share: int, entry: JournalEntry) -> Rollout:
     """Move to another share: this starts a new leg with its own counts."""
     leg = trial.leg + 1
-    # At 100 % nobody has the base, so the variant is compared with the last leg that had one.
+    # At 100 % nobody has the base, so the variant is compared with the last leg in which somebody had it.
     base_leg = leg if share < 100 else (trial.leg if trial.share < 100 else trial.base_leg)
     changes = {"share": share, "leg": leg, "base_leg": base_leg, "since": entry.at, "state": "trying"}
     return _with(rollout, trial.model_copy(update=changes), entry)
@@ -165,7 +165,7 @@ def set_state(rollout: Rollout, trial: Trial, state: State, entry: JournalEntry)
 
 
 def end_trial(rollout: Rollout, entry: JournalEntry) -> Rollout:
-    """End the trial: all users have the base, in existing conversations too."""
+    """End the trial: all users get the base, including in existing conversations."""
     return _with(rollout, None, entry)
 
 
@@ -194,7 +194,7 @@ def flags_of(trial: Trial | None) -> dict[str, Any]:
 
 
 # --- answer day -------------------------------------------------------------------------------------------------------
-# One day's answers as counts, without texts or users.
+# The counts of one day's answers, without texts or users.
 
 
 class AnswerDay(BaseModel):

@@ -22,8 +22,8 @@ from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import RESUME
 
 # --- prompts ----------------------------------------------------------------------------------------------------------
-# The default agent's instructions. Change `VERSION` with the text, so that conversations rebuild their prompts, and the
-# versions in `rollout/variants.py` that begin with it.
+# The default agent's instructions. When the text changes, also change `VERSION`, so that conversations rebuild their
+# prompts, and the versions in `rollout/variants.py` that begin with it.
 
 
 VERSION = "default-13"
@@ -104,7 +104,7 @@ CHAT_PROMPTS = {VERSION: INSTRUCTIONS, f"{VERSION}-brief": _BRIEF}
 
 
 # --- resume parser ----------------------------------------------------------------------------------------------------
-# Parse a résumé with one request to a model. Code checks the quotes, and a second model the values.
+# Parse a résumé with one model request. Code then checks the quotes, and a second model the values.
 
 
 SECONDS = 120.0

@@ -1,4 +1,5 @@
-"""The roles beside the chat: the interviewer, onboarding (an interview with a fixed agenda), and the learning guide."""
+"""The roles besides the chat: the interviewer, onboarding (an interview with a fixed agenda), and the learning
+guide."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -23,7 +24,7 @@ from qwestly_agent.text.language import language_of
 # --- interview --------------------------------------------------------------------------------------------------------
 # The interviewer: asks one question at a time. Code chooses the topics and decides when the interview ends.
 #
-# The interview's state comes last in the prompt, so that everything before it can be cached.
+# The interview's state is last in the prompt, so that everything before it can be cached.
 
 
 VERSION = "interview-4"
@@ -71,11 +72,11 @@ async def _as_it_is(_: AgentDeps) -> Callable[[Interview], Interview]:
 
 @dataclass
 class ClosedRun:
-    """A run that ends with fixed text and events behind the model's answer."""
+    """A run that adds a fixed text and events after the model's answer."""
 
     run: AgentRunEvents[Any]
     closing_text: Callable[[], Awaitable[str]]
-    """Called at the end, because a tool or the orchestrator may have ended the interview meanwhile."""
+    """Called at the end, because a tool or the orchestrator may have ended the interview during the run."""
     closing_events: Callable[[], Awaitable[Sequence[NativeEvent]]]
     _closing: list[TextPart] = field(default_factory=list[TextPart])
 
@@ -103,12 +104,12 @@ class ClosedRun:
 
 @dataclass(frozen=True)
 class Interviewer:
-    """A `TurnAgent` over the library's agent."""
+    """A `TurnAgent` that wraps one agent of pydantic-ai and adds the interview's state to its prompt."""
 
     agent: ChatAgent
     prompt_version: str
     prefill: Callable[[AgentDeps], Awaitable[Callable[[Interview], Interview]]] = _as_it_is
-    """Returns the change that fills a new interview; called only in the first turn."""
+    """Returns the change that initializes a new interview; called only in the first turn."""
     closing_events: Callable[[AgentDeps], Awaitable[Sequence[NativeEvent]]] = _nothing
     """Returns events for the turn that announces the end of the interview."""
 
@@ -142,7 +143,7 @@ def build_interview(models: Models, version: str) -> TurnAgent:
 
 
 # --- onboarding -------------------------------------------------------------------------------------------------------
-# Onboarding: an interview with a fixed agenda. At its end the user approves the collected profile.
+# Onboarding: an interview with a fixed agenda. At the end the user approves the collected profile.
 
 
 ONBOARDING_VERSION = "onboarding-5"
@@ -273,7 +274,7 @@ LEARNING_TOOLS = [
 
 @dataclass(frozen=True)
 class Guide:
-    """A `TurnAgent` over the library's agent."""
+    """A `TurnAgent` that wraps one agent of pydantic-ai."""
 
     agent: ChatAgent
     prompt_version: str

@@ -1,4 +1,4 @@
-"""Declare tools, and those that several roles have: confirm in words, hand over, and report trouble."""
+"""Declare tools, and the tools shared by several roles: confirm in words, hand over, and report trouble."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal
@@ -24,15 +24,15 @@ from qwestly_agent.text.trouble import Kind
 # Declare tools: each is one function with a contract.
 #
 # The function's signature is the schema that a model sees, and its docstring the description. Its first argument is the
-# run's context, the only way to the user's data. It returns a value if nothing was found. Errors become sentences for
-# the model: `agents.guardrails` enforces the contract.
+# run's context, the only way to the user's data. If nothing is found, it returns a value that says so. Errors become
+# sentences for the model: `agents.guardrails` enforces the contract.
 
 
 TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000
-"""Characters of JSON: about 4,000 tokens."""
+"""Maximum length of a result in characters of JSON: about 4,000 tokens."""
 NEEDS = "needs"
-"""Key in a tool's metadata: the setting that the tool requires."""
+"""Key in a tool's metadata for the setting that the tool requires."""
 
 BY_WORDS_ALONE = (
     "Search by meaning cannot be reached right now: this was searched by words alone, and what says it in other words "
@@ -144,7 +144,7 @@ def hand_over_tool(to: Literal["learning", "chat"], when: str) -> Tool[AgentDeps
     async def hand_over(ctx: RunContext[AgentDeps], words: str) -> dict[str, str]:
         if not 0 < len(words) <= MOST_HANDED_OVER:
             raise ToolFailed("Give their wish in a sentence.")
-        # A click says them for the user: a model's own words could be an order.
+        # A click sends the words as the user's own, so they must be the user's: words by a model could be an order.
         require_typed(words, ctx.deps.turn.user_messages)
         await ctx.emit(DesignEvent(kind="handover", values={"role": to, "words": words}))
         return {"offered": words, "note": "Say in one sentence that the button below your answer goes on with it."}

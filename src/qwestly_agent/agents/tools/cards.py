@@ -80,7 +80,7 @@ async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
 
 
 def _judged(written: ProfileText) -> dict[str, Any]:
-    """Return what was left out and what was not checked, with a note if the wish changed nothing."""
+    """Return what was left out and what was not checked, with a note if the user's request changed nothing."""
     checked = written.checked
     return {
         **({"unchanged": CHANGED_NOTHING} if written.unchanged else {}),

@@ -32,7 +32,7 @@ class SourceRecord:
 
     source: Source
     name: str
-    """The name by which an answer may refer to the record; empty if the title is our own."""
+    """The name by which an answer may refer to the record; empty if we chose the title."""
     text: str
     """The record's whole text."""
 
@@ -49,7 +49,7 @@ def records_of(tool: str, result: Any) -> tuple[SourceRecord, ...]:
 
 
 def _whole_part(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result. If `guardrails` truncated it, parse the beginning that is left."""
+    """Return the result. If `guardrails` truncated it, parse the part that remains."""
     return from_json(result["beginning"], allow_partial=True) if result.keys() == {"beginning", "note"} else result
 
 

@@ -23,11 +23,11 @@ from qwestly_agent.text.clean import is_pasted
 Why = Annotated[str, Field(max_length=500)]
 MOST_ALTERNATIVES = 3
 AS_VALUE = WithJsonSchema({"type": "array", "items": {}})
-"""The model reads a value's types only once, at `value`."""
+"""Leaves out the types of each alternative, because the model already reads them at `value`."""
 
 _LINKEDIN_PROFILE = re.compile(
     r"(?<![^\s(\[<\"'“‘])https://(?:[a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}"
-    r"(?=[/?#]|[.,;:!)\]>\"'”’]*(?:\s|\Z))"  # the complete name, since a part may be another person's
+    r"(?=[/?#]|[.,;:!)\]>\"'”’]*(?:\s|\Z))"  # the complete name, because a part may be another person's
 )
 
 

@@ -27,7 +27,7 @@ from qwestly_agent.stores.jobs import JobSearches
 from qwestly_agent.text.prompt_tags import PROFILE
 
 # --- jobs -------------------------------------------------------------------------------------------------------------
-# Search job boards and the web, and read an advert. All of it is untrusted text. Not offered without a key.
+# Search job boards and the web, and read an advert. All results are untrusted text. Not offered without a key.
 
 
 JobId = Annotated[str, StringConstraints(min_length=1, max_length=140)]
@@ -109,7 +109,7 @@ async def search_web(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, 
 
 
 async def _let_out(ctx: RunContext[AgentDeps], query: str) -> None:
-    """Raise `Invalid` if the query may not leave."""
+    """Raise `Invalid` if the query must not be sent outside."""
     deps = ctx.deps
     wishes = (await deps.feature(JobSearches).get(deps.user_id)).wishes
     has_untrusted = (
@@ -123,7 +123,7 @@ async def _let_out(ctx: RunContext[AgentDeps], query: str) -> None:
 
 
 def _given_to_model(ctx: RunContext[AgentDeps]) -> str:
-    """Return what the model was given about the user: profile and memories, messages, and results of tools."""
+    """Return what the model was given about the user: profile and memories, messages, and tool results."""
     requests = [each for each in ctx.messages if isinstance(each, ModelRequest)]
     about = (each.instructions.rpartition(f"<{PROFILE}>")[2] for each in requests[-1:] if each.instructions)
     parts = (part for each in requests for part in each.parts)

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 # --- memories ---------------------------------------------------------------------------------------------------------
-# Tier 2: keep, correct, forget and explain memories.
+# Tier 2: store, correct, forget and explain memories.
 #
-# A new memory must quote the user's messages: `memory.service` checks it, whatever the model passes.
+# A new memory must quote the user's messages: `memory.service` checks this, whatever the model passes.
 
 
 MOST_SALIENT_INSTEAD = "No memory has one of these words: these are the most important ones, whatever they are about."
@@ -214,7 +214,7 @@ MEMORY_TOOLS = [
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
-# Search all that is known of the user: memories, résumés, documents, interview drafts and earlier messages.
+# Search everything known about the user: memories, résumés, documents, interview drafts and earlier messages.
 
 
 MOST_MEMORIES, MOST_PASSAGES, MOST_MESSAGES, MOST_BY_WORDS = 10, 6, 6, 5
@@ -315,8 +315,8 @@ _GROUPS: Mapping[str, tuple[Group, ...]] = {
 
 
 def _best(query: str, items: Found) -> Found:
-    """Return the items that have words of the query, those with most of them first. They are few, and have no
-    vectors."""
+    """Return the items that contain words of the query, those with the most of them first. There are only a few items,
+    and they have no vectors."""
     wanted = {*content_stems(query)}
     found = [(len(wanted & {*content_stems(each["text"])}), each) for each in items]
     ranked = sorted(found, key=lambda each: -each[0])
@@ -342,7 +342,7 @@ def _message(said: SaidBefore, has_words: bool, here: str) -> dict[str, Any]:
     }
 
 
-# Untrusted: people paste text by others, and answers repeat it.
+# Untrusted, because people paste text by others, and answers repeat it.
 DOCUMENT_TOOLS = [tool(query_user_knowledge, effect="read", label="Looking at what I know of you…", is_untrusted=True)]
 
 

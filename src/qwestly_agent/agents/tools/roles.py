@@ -1,4 +1,4 @@
-"""The tools of the roles beside the chat: interview, onboarding and learning."""
+"""The tools of the roles besides the chat: interview, onboarding and learning."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -33,7 +33,7 @@ from qwestly_agent.text.language import language_of
 from qwestly_agent.text.user_text import typed_in
 
 # --- interview --------------------------------------------------------------------------------------------------------
-# The interview's tools: they pass on the user's explicit wishes; code decides what follows.
+# The interview's tools: they pass on the user's explicit wishes; code decides what happens next.
 
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=5_000)]
@@ -147,8 +147,8 @@ async def _with_known(deps: AgentDeps, learnt: Iterable[KnownField]) -> list[Kno
 
 
 async def _is_proposed(deps: AgentDeps) -> bool:
-    """True if this conversation's profile proposal is pending or decided. After a revision, an expiry or a change of
-    the data it may be proposed again."""
+    """True if this conversation's profile proposal is pending or decided. After a revision, an expiry or a change in
+    the data, it may be proposed again."""
     asked = await deps.feature(Approvals).list_of_conversation(
         deps.user_id, deps.feature(InterviewService).conversation_id, MOST_APPROVALS
     )
@@ -169,7 +169,7 @@ def _quotes(each: LearntField, sources: dict[str, QuotedSource]) -> tuple[ShownQ
 
 
 def _lies(each: LearntField, sources: dict[str, QuotedSource]) -> bool:
-    """True if the value has a figure or a date that its quotes lack."""
+    """True if the value has a figure or a date that its quotes do not contain."""
     quotes = tuple(Quote(source=_ALL, text=words) for words in each.quotes)
     statement = Statement(text=format_value(to_json_types(each.value)), quotes=quotes)
     return not check(statement, sources).has_all_figures

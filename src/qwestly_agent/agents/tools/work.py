@@ -1,4 +1,4 @@
-"""The agent's work for the user, and what it can do."""
+"""The agent's work for the user, and its abilities."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ MOST_APPROVALS, MOST_DRAFTS = 40, 20
 
 @dataclass(kw_only=True)
 class ApprovalShown(CustomEvent):
-    """The card of a pending approval is shown to the user again."""
+    """Sent when the card of a pending approval is shown to the user again."""
 
     approval: ApprovalView
 
@@ -114,5 +114,5 @@ def _metadata(each: Tool[AgentDeps]) -> dict[str, Any]:
 
 
 def _capability(each: Tool[AgentDeps]) -> dict[str, str]:
-    what = " ".join((each.description or "").split())  # joined, because sentences may span lines
+    what = " ".join((each.description or "").split())  # put on one line, because sentences may span lines
     return {"name": each.name, "what": what, "effect": contract_of(each.name, each.metadata).effect}

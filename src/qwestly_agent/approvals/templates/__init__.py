@@ -1,4 +1,4 @@
-"""The page behind a link and the mails, from the templates beside this file.
+"""The page behind a link, and the mails, rendered from the templates beside this file.
 
 Input is plain text: it is escaped in HTML, and invisible characters are removed.
 """
@@ -31,7 +31,7 @@ _AMOUNT = re.compile(
 
 @dataclass(frozen=True)
 class Brand:
-    """The brand of mails and pages: the settings of the same names."""
+    """The brand of mails and pages, from the settings of the same names."""
 
     name: str = Settings.brand_name
     color: str = ""
@@ -43,15 +43,15 @@ class Brand:
         return cls(settings.brand_name, settings.brand_color, settings.brand_logo, settings.app_url)
 
     def place(self, name: str, record: str | None = None) -> str:
-        """Return the address of a place in the app, or of a record there: a fragment that the app interprets. If the
-        app's URL already has a fragment, it is used as it is; without a URL, the address is empty."""
+        """Return the URL of a place in the app, or of a record there: a fragment that the app interprets. If the app's
+        URL already has a fragment, it is used as it is; without a URL, the result is empty."""
         if not self.app_url or "#" in self.app_url:
             return self.app_url
         return f"{self.app_url}#{name}" + (f"/{quote(record, safe='')}" if record else "")
 
     @property
     def logo_origin(self) -> str:
-        """Return scheme and host of the logo, or 'none', for a content security policy."""
+        """Return the scheme and host of the logo, or 'none', for a content security policy."""
         return "/".join(self.logo.split("/")[:3]) or "'none'"
 
     @property
@@ -82,7 +82,7 @@ def _environment() -> Environment:
         finalize=_finalize,
     )
     environment.filters["moment"] = format_moment
-    # Mail programs turn anything that looks like an address into a link: ours must be the only one.
+    # Mail programs turn anything that looks like a URL into a link, and ours must be the only one.
     environment.filters["shortly"] = lambda text, most: disable_links(safe_text(shortly(text, most), ()))
     environment.filters["unlinked"] = disable_links
     environment.globals["diff_words"] = diff_words
@@ -95,14 +95,14 @@ def _environment() -> Environment:
 
 
 def shortly(text: str, most: int) -> str:
-    """Put the text on one line and cut it if it is too long."""
+    """Put the text on one line and truncate it if it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def mark_parts(text: str, marks: Sequence[str]) -> list[tuple[str, bool]]:
-    """Split the text, so that each occurrence of a mark, as whole words, is a part of its own. Each part is given with
-    whether it is a mark."""
+    """Split the text so that each occurrence of a mark, as whole words, is a part of its own. Each part comes with True
+    if it is a mark."""
     if not marks:
         return [(text, False)]
     longest_first = "|".join(re.escape(each) for each in sorted(marks, key=len, reverse=True))
@@ -111,13 +111,13 @@ def mark_parts(text: str, marks: Sequence[str]) -> list[tuple[str, bool]]:
 
 
 def _with_marked(claims: Sequence[ShownClaim], most: int) -> list[ShownClaim]:
-    """Return the first claims, and each later one that has marks."""
+    """Return the first `most` claims, and each later one that has marks."""
     return [claim for number, claim in enumerate(claims) if number < most or claim.marks]
 
 
 def _strong_numbers(text: str) -> Markup:
     """Mark up amounts, so that achievements are easy to skim; years stay unmarked."""
-    pieces = _AMOUNT.split(visible(text))  # every other one is an amount
+    pieces = _AMOUNT.split(visible(text))  # every second piece is an amount
     return Markup().join(
         Markup("<strong>{}</strong>").format(piece) if number % 2 else escape(piece)
         for number, piece in enumerate(pieces)

@@ -1,1 +1,2 @@
-"""The HTTP routes of the chat function. Each parses, calls one function of the package and answers."""
+"""The HTTP routes of the chat function. Each parses the request, calls one function of the package and returns a
+response."""

@@ -82,15 +82,15 @@ async def decide_approval(
 
 @router.get("/api/drafts/{draft_id}")
 async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> DraftDetail:
-    """Return the text of a card or an About section, and what was left out and why; at every level, published or
-    not."""
+    """Return the text of a card or an About section, and what was left out and why; works at every level, whether
+    published or not."""
     return draft_detail(await services.drafts.get(user_id, draft_id))
 
 
 @router.get("/api/autonomy")
 async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
-    """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and what was earned,
-    by the tool that the user approved with its card opened."""
+    """Return the autonomy level (L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous), and the level of
+    each tool for which a higher level was earned, or approvals with the card opened were counted."""
     return await earned_view(services, user_id)
 
 
@@ -108,7 +108,8 @@ async def set_autonomy(
 
 @router.delete("/api/autonomy/{tool}")
 async def take_back_autonomy(tool: str, services: TheServices, user_id: TheUser, token: TheToken) -> EarnedView:
-    """Take back what the agent earned for this tool: it asks again, and counting starts anew. 404 if nothing was."""
+    """Revoke the level that the agent earned for this tool: the agent asks again, and counting starts over. 404 if
+    there is none."""
     await ask(services, ActRequest(token=token, act=ChosenLevel(takes_back=tool)))
     return await read_autonomy(services, user_id)
 
@@ -122,7 +123,7 @@ async def read_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
 
 @router.post("/api/brake")
 async def pull_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
-    """Stop all work of this user, and prevent new work. Answers once nothing runs, or after 30 seconds."""
+    """Stop all of this user's work, and prevent new work. Returns once nothing is running, or after 30 seconds."""
     return await pause.engage(services.signals, services.sweeps, user_id, services.clock)
 
 
@@ -154,8 +155,8 @@ async def list_activity(
     type: Annotated[list[str] | None, Query(max_length=50)] = None,
     severity: Annotated[list[Severity] | None, Query()] = None,
 ) -> EventList:
-    """List events of the last 90 days, newest first; filtered by time (`since`), types and severities, which can each
-    be given several times."""
+    """List events of the last 90 days, newest first, filtered by time (`since`), types and severities; types and
+    severities can be repeated."""
     found = await services.activity.newest(
         user_id,
         limit + 1,
@@ -169,8 +170,8 @@ async def list_activity(
 
 @router.get("/api/home")
 async def read_home(services: TheServices, user_id: TheUser) -> HomeView:
-    """Return what needs the user, what is new in the last seven days, and where they are going. Figures count records;
-    they and the lines are those of a briefing over this time."""
+    """Return what needs the user's attention, what is new in the last seven days, and the user's goals. Figures count
+    records; figures and lines are those of a briefing for this period."""
     return await home_of(services, user_id)
 
 

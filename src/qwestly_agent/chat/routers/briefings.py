@@ -51,7 +51,7 @@ class BriefingBegun(BaseModel):
 
 @router.get("/api/briefings/settings")
 async def read_briefing_settings(services: TheServices, user_id: TheUser) -> BriefingSettingsView:
-    """Return time and channels of briefings."""
+    """Return the time and channels of briefings."""
     plan = await services.briefing_plans.get(user_id)
     at = plan.next.at if plan.next else None
     return BriefingSettingsView(**plan.settings.model_dump(), time_zone=plan.zone, next=at)
@@ -61,7 +61,7 @@ async def read_briefing_settings(services: TheServices, user_id: TheUser) -> Bri
 async def change_briefing_settings(
     chosen: ChosenBriefingSettings, services: TheServices, user_id: TheUser
 ) -> BriefingSettingsView:
-    """Change the given fields, and return all. The time zone is set by `/api/settings`."""
+    """Change the given fields, and return all of them. The time zone is set with `/api/settings`."""
     now = services.clock()
     changes = chosen.model_dump(exclude_none=True)
     if "days" in changes:
@@ -74,7 +74,7 @@ async def change_briefing_settings(
 
 @router.post("/api/briefings/now", status_code=202)
 async def brief_now(services: TheServices, user_id: TheUser) -> BriefingBegun:
-    """Create a briefing now, only in the app, at most once a minute. 423 `braked`."""
+    """Create a briefing now, shown only in the app; at most once a minute. 423 `braked`."""
     await pause.check(services.signals, user_id)
     name = run_of(user_id, f"now {int(services.clock() // 60)}")
     given = BriefingState(user_id=user_id, run_id=name, briefing_id=name)
@@ -105,7 +105,7 @@ async def read_briefing(briefing_id: str, services: TheServices, user_id: TheUse
 
 @router.post("/api/briefings/{briefing_id}/read")
 async def note_briefing_read(briefing_id: str, services: TheServices, user_id: TheUser) -> BriefingView:
-    """Record that it was read; the first time counts."""
+    """Record that the briefing was read; only the first time counts."""
     await services.briefings.get_delivered(user_id, briefing_id)
     await services.briefings.mark_read(user_id, briefing_id, services.clock())
     return await read_briefing(briefing_id, services, user_id)

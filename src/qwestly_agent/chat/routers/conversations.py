@@ -55,8 +55,8 @@ async def list_conversations(
     after: Cursor | None = None,
     q: Annotated[str | None, Query(max_length=LONGEST_QUERY_CHARACTERS)] = None,
 ) -> FoundConversations | ConversationList:
-    """List conversations, most recently used first; with `q` only those with all of its words (up to ten, as prefixes,
-    ignoring case) in their title or in one message, each with the match."""
+    """List conversations, most recently used first. With `q`, list only those that have all of its words (up to ten, as
+    prefixes, ignoring case) in their title or in a single message, each with the match."""
     if q is not None:
         return await find(services.conversation_search, user_id, q, limit, after, services.clock())
     found = await services.conversations.list_recent(user_id, limit + 1, after)
@@ -81,8 +81,8 @@ async def read_conversation(
 async def rename_conversation(
     conversation_id: str, posted: Renamed, services: TheServices, user_id: TheUser
 ) -> Renamed:
-    """Set a title, which is kept. 422 `invalid` if it is empty or longer than 80 characters. The position in the list
-    does not change."""
+    """Set a title, which is not changed automatically afterwards. 422 `invalid` if it is empty or longer than 80
+    characters. The position in the list does not change."""
     return Renamed(title=await rename(services.conversation_search, user_id, conversation_id, posted))
 
 
@@ -95,7 +95,7 @@ async def delete_conversation(conversation_id: str, services: TheServices, user_
 
 @router.post("/api/conversations/{conversation_id}/stop")
 async def stop_turn(conversation_id: str, services: TheServices, user_id: TheUser) -> Stopping:
-    """Stop the running turn; its stream ends, and its text so far is kept. Closing the connection does not stop it."""
+    """Stop the running turn: its stream ends, and its text so far is kept. Closing the connection does not stop it."""
     run_id = await services.conversations.find_running_run(user_id, conversation_id, services.clock())
     if run_id:
         await services.signals.stop(user_id, run_id)
@@ -104,15 +104,15 @@ async def stop_turn(conversation_id: str, services: TheServices, user_id: TheUse
 
 @router.post("/api/conversations/{conversation_id}/end")
 async def end_conversation(conversation_id: str, services: TheServices, user_id: TheUser) -> Ending:
-    """Extract memories now instead of after the silence. The conversation can be continued at any time."""
+    """Extract memories now instead of after a period of silence. The conversation can be continued at any time."""
     await start_extraction(services, user_id, conversation_id)
     return Ending()
 
 
 @router.post("/api/messages/{message_id}/feedback")
 async def give_feedback(message_id: str, given: FeedbackBody, services: TheServices, user_id: TheUser) -> FeedbackGiven:
-    """Rate an answer with a thumb (`up`, `down`) and a comment; null removes it. An answer's id is `msg_` and its run's
-    id."""
+    """Rate an answer thumbs up or down (`up`, `down`), with an optional comment; null removes the rating. An answer's
+    id is `msg_` followed by its run's id."""
     feedback = given.feedback(to_datetime(services.clock()))
     await services.messages.set_feedback(user_id, message_id, feedback)
     thumb = {"qwestly.thumb": feedback.thumb if feedback else "none"}
@@ -129,7 +129,8 @@ async def read_updates(
     token: TheToken,
     after: Annotated[str | None, Query(max_length=4_000)] = None,
 ) -> Updates:
-    """Return news outside of turns since `after`, the last response's `cursor`; without it, running and pending work.
+    """Return news outside of turns since `after`, the `cursor` of the last response; without it, running and pending
+    work.
 
     Poll every 2 seconds while `active`, otherwise every 30. An item can appear twice, with the same `id` and `at`.
     """

@@ -1,4 +1,4 @@
-"""Shared by all routes: services, the user of the verified token, the origin of a request, and the form of errors."""
+"""Shared by all routes: services, the user of the verified token, the origin of a request, and the error format."""
 
 from typing import Annotated
 
@@ -52,13 +52,13 @@ def is_from_outside(request: Request) -> bool:
 
 
 async def only_from_distribution(request: Request) -> None:
-    """Raises `NotFound` for a request that went around the distribution, if there is one."""
+    """Raises `NotFound` for a request that bypassed the distribution, if there is one."""
     if is_from_outside(request):
         await check_origin(services_of(request).secrets, request.headers)
 
 
 def only_known_parameters(request: Request) -> None:
-    """Raises `Invalid` for a parameter that the route does not have."""
+    """Raises `Invalid` for a parameter that the route does not define."""
     route = request.scope.get("route")
     if not request.query_params or not isinstance(route, APIRoute) or not route.path.startswith("/api/"):
         return
@@ -68,7 +68,7 @@ def only_known_parameters(request: Request) -> None:
 
 
 def request_id_of(request: Request) -> str:
-    """Return Lambda's request id, which its own log lines contain."""
+    """Return Lambda's request id, which Lambda's own log lines contain."""
     try:
         return str(from_json(request.headers["x-amzn-request-context"])["requestId"])
     except (KeyError, ValueError, TypeError):

@@ -58,22 +58,22 @@ class PatchedApplication(BaseModel):
 async def list_applications(
     services: TheServices, user_id: TheUser, limit: Annotated[int, Query(ge=1, le=200)] = 100
 ) -> ApplicationList:
-    """List applications, by latest change."""
+    """List applications, most recently changed first."""
     found = await services.applications.newest(user_id, limit)
     return ApplicationList(items=await _views(services, user_id, found))
 
 
 @router.post("/api/jobs/{job_id}/application")
 async def prepare_application(job_id: str, services: TheServices, user_id: TheUser) -> ApplicationView:
-    """Add a job to the applications; returns the existing one if there is one."""
+    """Add a job to the applications, or return the existing application."""
     application = await Applying(services, JobService(services, user_id), user_id).prepare(job_id)
     return (await _views(services, user_id, [application]))[0]
 
 
 @router.post("/api/jobs/{job_id}/apply", status_code=202)
 async def apply_for_job(job_id: str, body: PostedApplication, services: TheServices, user_id: TheUser) -> AskedApproval:
-    """Request to send it: an approval shows exactly what would be sent, is decided only by the signed-in user, and
-    expires after 24 hours. The same request again returns the same approval. 423 `braked`."""
+    """Request to send the application: an approval shows exactly what would be sent, can be decided only by the
+    signed-in user, and expires after 24 hours. Repeating the request returns the same approval. 423 `braked`."""
     applying = Applying(services, JobService(services, user_id), user_id)
     approval = await applying.ask(job_id, body.document_ids, body.note, services.new_id(), body.head)
     return AskedApproval(approval_id=approval.id)
@@ -121,7 +121,7 @@ class PostedEdit(BaseModel):
 
 @router.post("/api/jobs/{job_id}/documents", status_code=202)
 async def write_document(job_id: str, body: PostedDocument, services: TheServices, user_id: TheUser) -> DocumentView:
-    """Start writing one; returns the one in progress for this job, if any. 423 `braked`."""
+    """Start writing a document, or return the one in progress for this job. 423 `braked`."""
     documents = Documents(services, JobService(services, user_id), user_id, services.new_id())
     draft = await documents.write(body.kind, job_id, body.wish)
     return await _view(services.drafts, draft)
@@ -131,7 +131,7 @@ async def write_document(job_id: str, body: PostedDocument, services: TheService
 async def list_documents(
     services: TheServices, user_id: TheUser, job_id: Annotated[str | None, Query(max_length=140)] = None
 ) -> DocumentList:
-    """List documents of all jobs or of one, newest first."""
+    """List the documents of all jobs or of one job, newest first."""
     return DocumentList(items=document_views(await services.drafts.list_tailored(user_id, MOST_LISTED, job_id)))
 
 
@@ -146,8 +146,9 @@ async def read_document(document_id: str, services: TheServices, user_id: TheUse
 
 @router.put("/api/documents/{document_id}")
 async def edit_document(document_id: str, body: PostedEdit, services: TheServices, user_id: TheUser) -> DocumentDetail:
-    """Replace the document's sentences by these, in this order: one that stands there already keeps its quotes, any
-    other is the user's own. With `parts` of null the last change is taken back. 422 if it changed meanwhile."""
+    """Replace the document's sentences with these, in this order: a sentence that is already there keeps its quotes,
+    any other is the user's own. If `parts` is null, the last change is undone. 422 if the document was changed
+    meanwhile."""
     await edit(services, await _draft(services.drafts, user_id, document_id), body.revision, body.parts)
     return await read_document(document_id, services, user_id)
 
@@ -160,8 +161,9 @@ async def download_document(
     format: Format = "docx",
     head: Annotated[tuple[HeadField | Literal["none"], ...] | None, Query(max_length=5)] = None,
 ) -> Response:
-    """Return the file: DOCX, Markdown, or a printable page. `head`, repeated, lists the fields at its top beside the
-    name, or is `none`; without it they are as the person chose. 404 until it is ready, 422 while no name is known."""
+    """Return the file: DOCX, Markdown, or a printable page. `head`, which can be repeated, lists the fields shown at
+    the top beside the name, or is `none`; without it, the user's last choice applies. 404 until the file is ready, 422
+    if no name is known."""
     draft = await _draft(services.drafts, user_id, document_id)
     if draft.status == "running":
         raise NotFound("It is still being written.")
@@ -179,6 +181,6 @@ async def _draft(drafts: Drafts, user_id: str, document_id: str) -> Draft:
 
 
 async def _view(drafts: Drafts, draft: Draft) -> DocumentView:
-    # All of them, because a document's version is its position.
+    # Read all of them, because a document's version is its position.
     of_job = document_views(await drafts.list_tailored(draft.user_id, 0, draft.job_id))
     return next(each for each in of_job if each.id == draft.id)

@@ -46,19 +46,19 @@ class NewTopic(_Body):
     title: Title
     aspects: Annotated[list[Title], Field(max_length=MOST_ASPECTS)] = []
     now: bool = False
-    """True to ask about it from the next question on."""
+    """True to ask about the topic from the next question on."""
 
 
 class Order(_Body):
     titles: Annotated[list[Title], Field(min_length=1, max_length=50)]
-    """The titles in the order of asking; others follow."""
+    """The titles in the order in which to ask about them; other topics follow."""
 
 
 class EditedAspect(_Body):
     topic: Title
     name: Title
     to: Annotated[str, StringConstraints(max_length=80, strip_whitespace=True)]
-    """Its new name; empty removes it."""
+    """The aspect's new name; an empty name removes the aspect."""
 
 
 class NewAspect(_Body):
@@ -110,7 +110,7 @@ async def take_draft(
 
 @router.post("/api/interviews/{conversation_id}/topics")
 async def add_a_topic(conversation_id: str, body: NewTopic, services: TheServices, user_id: TheUser) -> InterviewView:
-    """Add a topic, or select an existing one with `now`; continues an interview that had ended."""
+    """Add a topic, or select an existing one with `now`; an interview that had ended continues."""
 
     def changed(interview: Interview) -> Interview:
         changed_by = talk_about if body.now else add_topic
@@ -146,7 +146,7 @@ async def edit_an_aspect(
 async def strike_a_sentence(
     conversation_id: str, body: StruckSentence, services: TheServices, user_id: TheUser
 ) -> InterviewView:
-    """Strike a sentence out of the draft, for good. 404 `not_found` if the draft has no such sentence."""
+    """Remove a sentence from the draft permanently. 404 `not_found` if the draft has no such sentence."""
     before = (await services.interviews.get_stored(user_id, conversation_id)).interview
     if strike(before, body.text) == before:
         raise NotFound("There is no such sentence in your draft.")
@@ -163,13 +163,13 @@ async def limit_time(conversation_id: str, body: TimeBudget, services: TheServic
 
 @router.post("/api/interviews/{conversation_id}/continue")
 async def continue_interview(conversation_id: str, services: TheServices, user_id: TheUser) -> InterviewView:
-    """Continue an interview that had ended: the next answer asks on."""
+    """Continue an interview that had ended: the next answer asks further questions."""
     return await _change(services, user_id, conversation_id, go_on)
 
 
 @router.post("/api/interviews/{conversation_id}/finish")
 async def finish(conversation_id: str, services: TheServices, user_id: TheUser) -> InterviewView:
-    """End the interview; its next answer says so and asks nothing."""
+    """End the interview; the next answer says so and asks no question."""
     return await _change(
         services,
         user_id,

@@ -55,8 +55,8 @@ async def list_jobs(
     status: Literal["new", "saved", "hidden", "all"] = "new",
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
 ) -> JobList:
-    """List matches, newest first, and within one night best first, each with checked reasons. New ones that are closed
-    are left out."""
+    """List matches, newest first, and within one night best first, each with verified reasons. New matches whose job is
+    closed are left out."""
     of_status: dict[str, Any] = {} if status == "all" else {"status": status}
     matches = await services.job_matches.newest(user_id, limit * 2, **of_status)
     closed = await services.adverts.closed_of([each.advert for each in matches], services.clock())
@@ -74,7 +74,7 @@ async def read_job_settings(services: TheServices, user_id: TheUser) -> JobSetti
 
 @router.put("/api/jobs/settings")
 async def change_job_settings(body: PostedSettings, services: TheServices, user_id: TheUser) -> JobSettings:
-    """Replace all wishes. Only these wishes exclude jobs, by code."""
+    """Replace all wishes. Code excludes jobs by these wishes only."""
     zone = (await services.user_settings.get(user_id)).zone
     next_at = next_night(user_id, zone, services.clock()) if body.is_on else None
     await services.job_searches.set_wishes(user_id, is_on=body.is_on, wishes=body.wishes, next_at=next_at)
@@ -90,21 +90,21 @@ async def read_job_weights(services: TheServices, user_id: TheUser) -> JobWeight
 
 @router.delete("/api/jobs/weights")
 async def forget_job_weights(services: TheServices, user_id: TheUser) -> JobWeights:
-    """Reset the weights learned from thumbs; the thumbs stay."""
+    """Reset the weights learned from thumbs; the thumbs themselves are kept."""
     await services.job_searches.forget_thumbs(user_id, services.clock())
     return await read_job_weights(services, user_id)
 
 
 @router.post("/api/jobs/search", status_code=202)
 async def search_for_jobs(services: TheServices, user_id: TheUser) -> SearchBegun:
-    """Search now; the list's `is_searching` shows when it is finished. 422 without a board, or just after a
-    search for the same; 423 `braked`."""
+    """Search now; `is_searching` in the list shows when the search is finished. 422 without a job board, or just after
+    a search for the same wishes; 423 `braked`."""
     return SearchBegun(run_id=await start_requested(services, user_id))
 
 
 @router.get("/api/jobs/{job_id}")
 async def read_one_job(job_id: str, services: TheServices, user_id: TheUser) -> JobDetail:
-    """Return a match with the text of the job posting, and whether an application for it is delivered."""
+    """Return a match with the text of the job posting, and whether applications for its job board can be delivered."""
     match = await services.job_matches.get(user_id, job_id)
     delivers = await services.candidate_app.delivers(match.advert.board)
     closed = await services.adverts.closed_of([match.advert], services.clock())
@@ -113,13 +113,13 @@ async def read_one_job(job_id: str, services: TheServices, user_id: TheUser) -> 
 
 @router.put("/api/jobs/{job_id}")
 async def change_job(job_id: str, body: PostedStatus, services: TheServices, user_id: TheUser) -> JobView:
-    """Save or hide a match, or undo that."""
+    """Save or hide a match, or undo either."""
     match = await services.job_matches.change(user_id, job_id, services.clock(), status=body.status)
     return job_view(match, is_closed=bool(await services.adverts.closed_of([match.advert], services.clock())))
 
 
 @router.post("/api/jobs/{job_id}/verdict")
 async def judge_job(job_id: str, body: PostedVerdict, services: TheServices, user_id: TheUser) -> JobView:
-    """Rate a match with a thumb, or "not this kind"; the next search takes it into account."""
+    """Rate a match thumbs up or down, or as "not this kind"; the next search takes it into account."""
     match = await services.job_matches.set_verdict(user_id, job_id, body.verdict, services.clock())
     return job_view(match, is_closed=bool(await services.adverts.closed_of([match.advert], services.clock())))

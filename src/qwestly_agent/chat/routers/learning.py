@@ -70,8 +70,8 @@ async def put_goal(body: PostedGoal, services: TheServices, user_id: TheUser) ->
 
 @router.post("/api/lessons", status_code=202)
 async def begin_lesson(body: PostedLesson, services: TheServices, user_id: TheUser) -> LessonSummary:
-    """Have a lesson written on a module of the library; `stage` shows when it can be read. A module that has a lesson
-    keeps it. 404 `not_found`, 422 above the lessons of a day, 423 `braked`."""
+    """Start writing a lesson on a module of the library; `stage` shows when it can be read. If the module already has a
+    lesson, that lesson is kept. 404 `not_found`, 422 above the daily limit of lessons, 423 `braked`."""
     return lesson_summary(await start_chosen(services, user_id, body.module))
 
 
@@ -96,8 +96,8 @@ async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -
 async def answer_question(
     lesson_id: str, number: int, body: PostedAnswer, services: TheServices, user_id: TheUser
 ) -> AnswerView:
-    """Answer a question; returns the correct option, and the lesson's sentences that explain it. The question is
-    repeated when it is due."""
+    """Answer a question; returns the correct option, and the lesson's sentences that explain it. The question is asked
+    again when it is due."""
     zone = (await services.user_settings.get(user_id)).zone
     lesson = await answer(services, user_id, lesson_id, number, body.option, body.answers, body.felt, zone)
     return answer_view(lesson, number, body.option, await services.topics.list_modules())
@@ -107,13 +107,14 @@ async def answer_question(
 async def explain_answer(
     lesson_id: str, number: int, body: PostedHow, services: TheServices, user_id: TheUser
 ) -> Explanation:
-    """Explain the answer to an answered question in other words, or by an example from the person's work. Each sentence
-    is checked against quotes of the lesson or of their records. 422 before an answer, 423 `braked`."""
+    """Explain the answer to an answered question in other words, or with an example from the user's work. Each sentence
+    is checked against quotes from the lesson or from the user's records. 422 if the question has not been answered, 423
+    `braked`."""
     return await explain(services, user_id, lesson_id, number, body.how)
 
 
 @router.delete("/api/lessons/{lesson_id}", status_code=204)
 async def delete_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> None:
-    """Delete a lesson with its questions; one in progress is not continued. 404 `not_found`."""
+    """Delete a lesson with its questions; a lesson in progress is not continued. 404 `not_found`."""
     if not await services.lessons.delete(user_id, lesson_id, services.clock()):
         raise NotFound("There is no such lesson.")

@@ -34,10 +34,10 @@ async def list_memories(
     status: Literal["active", "proposed", "unchecked", "superseded"] = "active",
     query: Annotated[str | None, Query(min_length=1, max_length=500)] = None,
 ) -> MemoryList:
-    """List memories, newest first; with `query` active ones, best first, each with its score, and `found_by` if vectors
-    could not be compared.
+    """List memories, newest first; with `query`, list active ones, best match first, each with its score, and with
+    `found_by` if vectors could not be compared.
 
-    `proposed` memories wait for approval, `unchecked` ones for a check; neither is in prompts or searches. A
+    `proposed` memories wait for approval and `unchecked` ones for a check; neither is used in prompts or searches. A
     `superseded` memory was replaced by another.
     """
     if query is None:
@@ -53,8 +53,8 @@ async def list_memories(
 
 @router.get("/api/memories/{memory_id}")
 async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -> MemoryDetail:
-    """Return a memory with the user's own words, their conversation, and the memories that it replaced and that
-    replaced it."""
+    """Return a memory with the user's own words, the conversation they are from, and the memories that it replaced and
+    that replaced it."""
     explanation = await explain(services.conversations, services.memories, user_id, memory_id)
     successor = explanation.memory.superseded_by
     replaced_by = await services.memories.get_many(user_id, [successor] if successor else [])
@@ -63,14 +63,14 @@ async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -
 
 @router.patch("/api/memories/{memory_id}")
 async def correct_memory(memory_id: str, correction: Correction, services: TheServices, user_id: TheUser) -> MemoryView:
-    """Replace a memory's content: returns the new memory; the older one refers to it."""
+    """Replace a memory's content and return the new memory; the old one refers to it."""
     return memory_view(await correct(services, user_id, memory_id, correction.content))
 
 
 @router.delete("/api/memories/{memory_id}")
 async def forget_memory(memory_id: str, services: TheServices, user_id: TheUser) -> ForgottenView:
-    """Forget permanently and at once, with the memories that it replaced; returns published items based on it, and what
-    stays."""
+    """Forget the memory permanently and at once, together with the memories that it replaced; returns published items
+    based on it, and what remains."""
     forgotten = await forget(services, user_id, [memory_id])
     if not forgotten.ids:
         raise NotFound("There is no such memory.")
@@ -79,6 +79,6 @@ async def forget_memory(memory_id: str, services: TheServices, user_id: TheUser)
 
 @router.post("/api/memories/{memory_id}/undo")
 async def undo_memory(memory_id: str, services: TheServices, user_id: TheUser) -> UndoneView:
-    """Undo, within a day, that a memory was stored or corrected in a chat: replaced memories become active again."""
+    """Undo, within a day, a memory stored or corrected in a chat: memories that it replaced become active again."""
     restored = await undo(services, user_id, memory_id)
     return UndoneView(undone=memory_id, restored=[memory_view(each) for each in restored])

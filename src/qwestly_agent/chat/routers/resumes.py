@@ -1,4 +1,4 @@
-"""Routes of résumés: posted as a file or as text, parsed by a workflow, leading to one approval."""
+"""Routes of résumés: posted as a file or as text, parsed by a workflow, and leading to one approval."""
 
 from typing import Annotated, Any
 
@@ -39,8 +39,8 @@ async def post_resume(
     name: Annotated[str, Query(max_length=LONGEST_NAME)] = "",
 ) -> ResumeView:
     """Parse a résumé: JSON `{text, name?}`, or the bytes of a PDF, DOCX, Markdown or plain text file with its name as
-    `name`; at most 4 MB. The same content again returns the same résumé, unless that failed. 423 `braked`, 413, and 429
-    `too_many_resumes`."""
+    `name`; at most 4 MB. Posting the same content again returns the same résumé, unless parsing it failed. 423
+    `braked`, 413, and 429 `too_many_resumes`."""
     content = await request.body()
     if request.headers.get("content-type", "").partition(";")[0].strip() == "application/json":
         posted = _posted(content)
@@ -63,15 +63,15 @@ async def list_resumes(
 
 @router.get("/api/resumes/{resume_id}")
 async def read_resume(resume_id: str, services: TheServices, user_id: TheUser) -> ResumeDetail:
-    """Return a résumé's progress and, when it was parsed, the fields found, each with its quote, and the unread
+    """Return a résumé's progress and, once it is parsed, the fields found, each with its quote, and the unread
     lines."""
     return resume_detail(services.resumes.as_seen(await services.resumes.get(user_id, resume_id), services.clock()))
 
 
 @router.delete("/api/resumes/{resume_id}", status_code=204)
 async def delete_resume(resume_id: str, services: TheServices, user_id: TheUser) -> None:
-    """Delete the file, its text and the results; its pending approvals expire. The candidate app's document must be
-    deleted there."""
+    """Delete the file, its text and the results; its pending approvals expire. The document in the candidate app must
+    be deleted there."""
     await remove(services, user_id, resume_id)
 
 

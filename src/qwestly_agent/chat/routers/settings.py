@@ -1,4 +1,4 @@
-"""Routes of a user's settings, and of all stored data of a user."""
+"""Routes of a user's settings, and of all data stored about a user."""
 
 import asyncio
 from typing import Annotated, Any, Self
@@ -121,10 +121,10 @@ async def read_settings(services: TheServices, user_id: TheUser) -> SettingsView
 async def change_settings(
     chosen: ChosenSettings, services: TheServices, user_id: TheUser, token: TheToken
 ) -> ChangedSettings:
-    """Change the given fields, and return all; a field with an invalid value stays unchanged, and is in `refused`. The
-    level applies from the next turn on, and to actions not executed yet, and ends higher earned levels until a ceiling
-    is set again. 422 `invalid` if no given field can be changed, such as an unknown time zone or a ceiling below the
-    level."""
+    """Change the given fields, and return all of them; a field with an invalid value stays unchanged, and is listed in
+    `refused`. The level applies from the next turn on, and to actions not executed yet, and ends higher earned levels
+    until a ceiling is set again. 422 `invalid` if no given field can be changed, for example because of an unknown time
+    zone or a ceiling below the level."""
     refused, level, ceiling = chosen._refused, chosen.level, chosen.ceiling
     changes = chosen.model_dump(exclude={"level", "ceiling"}, exclude_none=True)
     if ceiling is not None:
@@ -132,7 +132,7 @@ async def change_settings(
         if lower(floor, ceiling) != floor:
             if not changes:
                 raise Invalid(f"ceiling: {BELOW}")
-            # Neither applies alone: the level was not meant to be set without its ceiling.
+            # Apply neither: the level was not meant to be set without its ceiling.
             refused, level, ceiling = {**refused, "ceiling": BELOW}, None, None
     now = to_datetime(services.clock())
     if changes:
@@ -145,7 +145,7 @@ async def change_settings(
 
 
 # --- account ----------------------------------------------------------------------------------------------------------
-# Routes of all stored data of a user.
+# Routes of all data stored about a user.
 
 
 EXPORTED: dict[int | str, dict[str, Any]] = {
@@ -161,7 +161,7 @@ class Erased(BaseModel):
 
 @router.get("/api/me/export", response_class=StreamingResponse, responses=EXPORTED)
 async def export_everything(services: TheServices, user_id: TheUser) -> StreamingResponse:
-    """Export all stored data of the user as one JSON document, without vectors, task tokens and hashes."""
+    """Export all data stored about the user as one JSON document, without vectors, task tokens and hashes."""
     headers = {"Content-Disposition": 'attachment; filename="qwestly-agent.json"', "Cache-Control": "no-store"}
     return StreamingResponse(
         await export(services.user_data, services.clock, user_id), media_type="application/json", headers=headers
@@ -170,5 +170,5 @@ async def export_everything(services: TheServices, user_id: TheUser) -> Streamin
 
 @router.delete("/api/me")
 async def erase_everything(services: TheServices, user_id: TheUser, token: TheToken) -> Erased:
-    """Permanently erase all stored data of the user. Running work is stopped first, which can take 30 seconds."""
+    """Permanently erase all data stored about the user. Running work is stopped first, which can take 30 seconds."""
     return Erased(erased=await erase(services, user_id, token))

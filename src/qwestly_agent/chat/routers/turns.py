@@ -15,9 +15,9 @@ from qwestly_agent.chat.turn_request import POSTED_SCHEMA, Protocol, parse_turn
 from qwestly_agent.chat.turn_store import TurnStore
 
 FUNCTION_TIMEOUT_SECONDS = 300
-"""As in template.yaml; used if no adapter passes the deadline."""
+"""The timeout in template.yaml; used if no adapter passes the deadline."""
 RESERVE_SECONDS = 10
-"""Reserved before the deadline for recording the turn."""
+"""Time reserved before the deadline for recording the turn."""
 
 STREAMED: dict[int | str, dict[str, Any]] = {
     200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
@@ -29,8 +29,8 @@ router = APIRouter()
 
 @router.post("/api/chat", openapi_extra=POSTED_SCHEMA, response_class=StreamingResponse, responses=STREAMED)
 async def chat(request: Request, services: TheServices, user_id: TheUser, token: TheToken) -> StreamingResponse:
-    """Stream a turn. The body determines the client's protocol, in which the answer is sent. An AG-UI post without
-    anything new loads the thread: its messages, the running answer, and the open interrupts.
+    """Stream a turn. The format of the body determines the client's protocol, which is also used for the response. An
+    AG-UI post without anything new loads the thread: its messages, the running answer, and the open interrupts.
 
     Rejected before the first byte: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
@@ -63,7 +63,8 @@ async def resume(
 ) -> Response:
     """Stream the running answer from its beginning: after a reload, or on another device.
 
-    204 if no turn of this user is running there; 429 `too_many_turns`: it counts as one of the concurrent answers.
+    204 if no turn of this user is running in the conversation; 429 `too_many_turns`, because the stream counts as one
+    of the concurrent answers.
     """
     if not services.settings.answers_turns:
         raise NotFound("Answers are streamed at the chat's own URL.")
@@ -72,13 +73,14 @@ async def resume(
     if events:
         return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(protocol))
     if "x-amzn-lambda-context" in request.headers:
-        # At a streaming function URL, a response without a body hangs.
+        # With a streaming function URL, a response without a body hangs.
         return Response(NOTHING_RUNS, media_type="text/event-stream", headers=headers_of(protocol))
     return Response(status_code=204)
 
 
 def deadline_of(request: Request, clock: Clock) -> float:
-    """Return the end of the time to answer, in seconds since the epoch; the adapter passes the function's deadline."""
+    """Return the time by which the answer must end, in seconds since the epoch; the adapter passes the function's
+    deadline."""
     latest = clock() + FUNCTION_TIMEOUT_SECONDS
     try:
         ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
