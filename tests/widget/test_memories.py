@@ -121,7 +121,7 @@ def test_a_poll_from_before_the_undo_does_not_take_it_back(page: Page, backend: 
 
 
 @pytest.mark.thorough
-def test_after_a_day_there_is_no_undo(page: Page, backend: ScriptedBackend, clock: Clock):
+def test_a_memory_cannot_be_undone_after_a_day(page: Page, backend: ScriptedBackend, clock: Clock):
     until = datetime.fromtimestamp(clock.now + 20, UTC).isoformat()
     backend.active = True
     widget = reopened(page, backend, memory(undo_until=until), memory("Likes trains.", "mem_2", undo_until=None))
