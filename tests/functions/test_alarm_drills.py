@@ -199,7 +199,7 @@ def test_a_chat_without_free_slots_rings(day: Day, slots: Slots, address: str, c
     assert day.rung(lambda: counted(day, slots)) == {"DoorsThrottled"}
 
 
-def test_a_url_that_answers_5xx_rings(day: Day, slots: Slots, client: Client) -> None:
+def test_a_url_that_returns_5xx_rings(day: Day, slots: Slots, client: Client) -> None:
     turns, others = (front.UrlFunction(LOCAL.name(each), LOCAL.timeout(each)) for each in (CHAT, API))
     nobody = "http://127.0.0.1:9"
     there = front.Front(nobody, nobody, turns=turns, others=others, limits=UrlLimits(slots))

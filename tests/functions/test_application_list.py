@@ -246,7 +246,7 @@ def test_each_status_change_is_undone_to_the_previous_status(world: World) -> No
             assert (after.status, after.applied_at) == (before.status, before.applied_at), (fields, given)
 
 
-def test_a_change_by_the_user_since_is_not_undone(world: World) -> None:
+def test_undo_does_not_revert_a_later_change_by_the_user(world: World) -> None:
     listed(world)
     assert decided(world, is_asked(world, status="closed", next_step="Call Ana")).status == "done"
     after = changes(world, status="interview")

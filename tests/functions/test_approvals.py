@@ -880,7 +880,7 @@ def forgery(chance: random.Random, approval_id: str, conversation_id: str, *, is
 
 
 @pytest.mark.thorough
-def test_no_forged_approval_runs_anything(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_a_forged_approval_executes_nothing(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
     approval_id, before, chance = asked(answer)["approval_id"], profile_of(chat, person), random.Random(7)

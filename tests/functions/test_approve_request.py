@@ -274,7 +274,7 @@ def test_a_duplicate_delivery_asks_about_memories_once_even_after_the_decision(w
 
 
 @pytest.mark.thorough
-def test_a_memory_forgotten_before_the_decision_is_neither_shown_nor_kept(world: World) -> None:
+def test_a_memory_forgotten_before_the_decision_is_neither_shown_nor_stored(world: World) -> None:
     ids = world.proposed(*SECRETS)
     approval_id = world.request_memories(ids)["approval_id"]
     token = world.link(approval_id)
@@ -292,7 +292,7 @@ def test_a_memory_forgotten_before_the_decision_is_neither_shown_nor_kept(world:
     assert world.statuses() == {ids[0]: "forgotten", SECRETS[1]: "active"}
 
 
-def test_a_memory_forgotten_while_being_asked_about_is_not_in_the_record(world: World) -> None:
+def test_a_memory_forgotten_while_being_proposed_is_not_in_the_record(world: World) -> None:
     ids = world.proposed(*SECRETS)
 
     async def forgetful(services: Services) -> None:
@@ -349,7 +349,7 @@ def test_the_sweep_completes_storing_approved_memories_after_a_crash(world: Worl
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("decision", ["revise", "edit"])
-def test_an_approval_of_memories_takes_no_edit_and_no_change_request(world: World, decision: Verb) -> None:
+def test_an_approval_of_memories_accepts_no_edit_or_change_request(world: World, decision: Verb) -> None:
     approval_id = world.request_memories(world.proposed(SECRETS[0]))["approval_id"]
     approval = world.approval(approval_id)
     given = {"memory_ids": []} if decision == "edit" else None

@@ -383,7 +383,7 @@ async def test_memories_are_merged_only_into_an_equal_one_and_not_transitively(
 
 
 @pytest.mark.parametrize("more", [{"valid_from": "2019-01-01"}, {"valid_until": "2030-01-01"}], ids=str)
-async def test_dates_of_validity_survive_a_merge(new_user: Callable[[], Someone], more: dict[str, Any]) -> None:
+async def test_validity_dates_survive_a_merge(new_user: Callable[[], Someone], more: dict[str, Any]) -> None:
     ada = new_user()
     await ada.remembers("a", SAME[0], count=2)
     await ada.remembers("b", SAME[1], **{name: f"{day}T00:00:00Z" for name, day in more.items()})

@@ -99,7 +99,9 @@ async def test_a_silent_conversation_is_read_by_only_one_sweep(talk: Talk) -> No
 
 
 @pytest.mark.thorough
-async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_conversation_is_extracted_in_parts_to_its_end(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extract_reader, "MOST_PROMPT_CHARACTERS", 40)
     await talk.says("I live in Lisbon.", "I speak German.", "I have two children.", "I want to lead a team.")
     for _ in range(5):
@@ -281,7 +283,7 @@ OWN_SHAPES = {
 
 
 @pytest.mark.parametrize("shape", everyday(3, OWN_SHAPES))
-async def test_possibly_pasted_text_is_read(talk: Talk, shape: str) -> None:
+async def test_possibly_pasted_text_is_extracted(talk: Talk, shape: str) -> None:
     text, quote, status = OWN_SHAPES[shape]
     await talk.says(text)
     talk.model.script(finds(note(quote, quote)))

@@ -226,7 +226,7 @@ async def test_a_correction_while_its_memory_is_being_forgotten_is_rejected_with
 # --- in the messages --------------------------------------------------------------------------------------------------
 
 
-async def test_forgetting_withholds_the_message_and_its_answers_and_leaves_the_users_other_words(
+async def test_forgetting_withholds_the_message_and_its_answers_but_no_other_messages(
     talk: Talk,
 ) -> None:
     await talk.says("I like trains.")
@@ -399,7 +399,7 @@ async def test_a_near_match_from_the_same_message_counts_as_exact(talk: Talk) ->
         assert found.is_exact is is_exact
 
 
-async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> None:
+async def test_tombstone_hashes_are_salted_per_user_and_no_vector_is_stored(talk: Talk) -> None:
     await forgets(talk, await put(talk, KNOWN))
     await talk.services.tombstones.forget("auth0|other", [], talk.clock())
     [mine] = await talk.raw()

@@ -186,7 +186,7 @@ def test_a_turn_may_cost_at_most_the_rest_of_the_daily_budget(
         assert user.say("Again").last.data["code"] == "over_budget"
 
 
-def test_no_turn_begins_after_the_stages_daily_budget_is_spent(
+def test_no_turn_starts_after_the_stages_daily_budget_is_spent(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     clock = FakeClock()

@@ -162,7 +162,7 @@ def test_role_place_and_years_are_derived_from_the_resumes_positions(
     assert changes["Years of experience"][1] == ["2019-03", "to now", "2012", "2019-07"]
 
 
-def test_a_person_between_positions_is_asked_what_they_do(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_user_between_positions_is_asked_for_their_role(client: Client, chat: ChatServer, model: ModelServer) -> None:
     nurse = {"position": "Nurse", "startDate": "2012-01", "endDate": "2019-07"}
     has_resume(chat, client.user_id, found=positions(nurse))
     begins(client, model)

@@ -170,7 +170,7 @@ def does(chat: ChatServer, work: Callable[[Any], Awaitable[None]]) -> None:
     asyncio.run(doing())
 
 
-def test_background_work_is_listed_beside_approvals_and_drafts(
+def test_background_work_is_listed_with_approvals_and_drafts(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     does(chat, work_of(chat, client.user_id, ends=False))

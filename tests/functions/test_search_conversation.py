@@ -41,7 +41,7 @@ def test_older_turns_are_found_by_words_in_every_conversation(client: Client, mo
     assert looked_up(client, model, "obsidian") == []
 
 
-def test_the_question_just_asked_is_not_found(client: Client, model: ModelServer) -> None:
+def test_the_current_question_is_not_found(client: Client, model: ModelServer) -> None:
     said = client.say("I like obsidian.").conversation_id
     found = looked_up(client, model, "obsidian", said, says="When did I speak of obsidian?")
     assert [each["text"] for each in found if each["by"] == "the user"] == ["I like obsidian."]

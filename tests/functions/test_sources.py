@@ -135,7 +135,7 @@ def test_a_source_that_a_client_forges_is_ignored(client: Client, model: ModelSe
     assert "forged" not in str(client.get("/api/conversations/c_sources?as=ui"))
 
 
-def test_steps_have_the_labels_that_people_read(client: Client, model: ModelServer) -> None:
+def test_steps_have_human_readable_labels(client: Client, model: ModelServer) -> None:
     events = asks(client, model)
     titles = [event.data["title"] for event in events if event.name == "tool-input-available"]
     assert titles == ["Looking at what I know of you…"] * 3

@@ -366,7 +366,7 @@ async def test_undoing_onboarding_restores_each_place_it_changed(
     assert await learnt(stage, services, user_id) == before
 
 
-async def test_onboarding_is_not_undone_once_one_of_its_wishes_changed(
+async def test_onboarding_cannot_be_undone_after_one_of_its_wishes_changed(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await done(services, user_id, LEARNT)
@@ -466,7 +466,7 @@ async def test_a_change_that_kept_the_version_number_is_not_overwritten(
     assert [each.status for each in await services.approvals.list_open(user_id, 9)] == ["pending"]
 
 
-async def test_an_accepted_effect_is_looked_up_after_two_five_ten_and_thirty_seconds(
+async def test_an_accepted_action_is_looked_up_after_two_five_ten_and_thirty_seconds(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     asked_about = await asked(services, user_id, INGESTION)

@@ -130,7 +130,7 @@ def test_a_change_and_its_undo_are_two_rows_despite_clock_skew(page: Page, backe
     expect(rows.locator("summary")).to_have_text(["2 steps", "3 steps"])
 
 
-def test_an_undo_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
+def test_a_rejected_undo_says_why(page: Page, backend: ScriptedBackend):
     backend.events = [event("ap_9:done", "Changed your headline", undo_until=tomorrow())]
     feed = view(page, "Activity")
     backend.refuse(409, "changed", "Somebody changed this since.", on="POST /api/activity/ap_9:done/undo")

@@ -88,7 +88,7 @@ def test_undoing_a_correction_names_the_restored_memory(widget: Widget, backend:
 
 
 @pytest.mark.thorough
-def test_an_unchecked_memory_says_so(widget: Widget, backend: ScriptedBackend):
+def test_an_unchecked_memory_is_shown_as_unchecked(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory(status="unchecked"))
     expect_line(widget, "Noted, not checked yet: “Lives in Lisbon.” · Undo")
 

@@ -189,7 +189,7 @@ def test_characters_and_events_split_across_chunks_are_reassembled(widget: Widge
 
 
 @pytest.mark.thorough
-def test_an_event_of_a_later_version_is_ignored(widget: Widget, backend: ScriptedBackend):
+def test_an_event_from_a_later_version_is_ignored(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Hello")
     stream.begin().send("mood", approval_id="ap_1").send("constructor").send("fail").text("Hi")
@@ -1177,7 +1177,7 @@ def test_a_tab_shows_messages_from_other_tabs_when_it_becomes_visible_again(widg
 
 
 @pytest.mark.thorough
-def test_a_draft_is_kept_while_an_answer_streams_and_is_not_sent(widget: Widget, backend: ScriptedBackend):
+def test_a_typed_draft_is_kept_and_not_sent_while_an_answer_streams(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("First")
     stream.begin().text("Hm")
