@@ -95,7 +95,7 @@ def test_a_turn_with_tools_is_read_to_its_end(page: Page, client: Client) -> Non
     assert finished["stopped"] is False
 
 
-def test_an_onboarding_asks_and_tells_its_end(page: Page, client: Client, model: ModelServer) -> None:
+def test_an_onboarding_asks_questions_and_reports_its_end(page: Page, client: Client, model: ModelServer) -> None:
     role = {"forwardedProps": {"role": "onboarding"}}
     model.script_chat(Reply(text="Where do you live? And why?"))
     assert page.say("I am a nurse.", **role).texts == ["Where do you live? And why?"]
@@ -106,7 +106,7 @@ def test_an_onboarding_asks_and_tells_its_end(page: Page, client: Client, model:
     assert (seen.error, "What is still open" in seen.texts[-1]) == (None, True)
 
 
-def test_the_conversation_goes_on_from_what_we_stored(page: Page, model: ModelServer) -> None:
+def test_the_conversation_continues_from_the_stored_messages(page: Page, model: ModelServer) -> None:
     model.script(Reply(text="Noted."), Reply(text="Lisbon."))
     page.say("I live in Lisbon.")
     assert page.say("Where do I live?").texts[-1] == "Lisbon."
@@ -147,7 +147,7 @@ def test_an_approval_interrupts_and_is_resumed(
     assert profile.get() == headline
 
 
-def test_a_resume_that_says_nothing_decides_nothing(page: Page, client: Client, model: ModelServer) -> None:
+def test_an_invalid_resume_payload_decides_nothing(page: Page, client: Client, model: ModelServer) -> None:
     interrupt = wants(page, model)
     for payload in ({"approved": "yes"}, {"approved": 1}, {}):
         assert "invalid" in (page.resume(interrupt, status="resolved", payload=payload).error or "")
@@ -155,7 +155,7 @@ def test_a_resume_that_says_nothing_decides_nothing(page: Page, client: Client, 
     assert waiting["status"] == "pending"
 
 
-def test_a_failed_answer_ends_with_our_code_and_sentence(page: Page, model: ModelServer) -> None:
+def test_a_failed_answer_ends_with_our_error_code_and_sentence(page: Page, model: ModelServer) -> None:
     model.script(Reply(fault=400))
     seen = page.say("Hello")
     assert seen.types[-1] == "RUN_ERROR"
@@ -163,7 +163,7 @@ def test_a_failed_answer_ends_with_our_code_and_sentence(page: Page, model: Mode
     assert seen.events[-1]["message"]
 
 
-def test_a_request_refused_before_the_stream_is_an_error(node: Node, chat: ChatServer) -> None:
+def test_a_request_rejected_before_the_stream_is_an_error(node: Node, chat: ChatServer) -> None:
     with Client(chat.url, "auth0|nobody") as stranger:
         page = Page(node, next(node.numbers))
         page.ask("open", url=stranger.url, token="no token", threadId="thread-1")

@@ -127,7 +127,9 @@ def open_page(
 
 
 @pytest.mark.nightly
-def test_an_onboarding_asks_is_made_anew_and_tells_its_end(node: Node, client: Client, model: ModelServer) -> None:
+def test_an_onboarding_question_can_be_regenerated_and_its_end_is_reported(
+    node: Node, client: Client, model: ModelServer
+) -> None:
     page = open_page(node, client, [], role="onboarding")
     model.script_chat(Reply(text="Where do you live? And why?"))
     assert page.say("I am a nurse.").texts == ["I am a nurse.", "Where do you live? And why?"]
@@ -144,7 +146,7 @@ def test_an_onboarding_asks_is_made_anew_and_tells_its_end(node: Node, client: C
     assert seen.texts[-1].startswith("Thank you. Shall we go on?")
 
 
-def test_a_turn_with_two_tools_is_read_to_its_end(chat_page: UseChat, client: Client) -> None:
+def test_a_turn_with_two_tools_is_read_to_the_end(chat_page: UseChat, client: Client) -> None:
     seen = chat_page.say("What do we know about me?")
     assert (seen.status, seen.error) == ("ready", None)
     assert (seen.types[0], seen.types[-1]) == ("start", "finish")
@@ -156,7 +158,7 @@ def test_a_turn_with_two_tools_is_read_to_its_end(chat_page: UseChat, client: Cl
     assert (kept["id"], kept["content"]) == (seen.messages[-1]["id"], seen.texts[-1])
 
 
-def test_words_before_and_after_a_tool_are_read_as_two_texts(chat_page: UseChat, model: ModelServer) -> None:
+def test_text_before_and_after_a_tool_is_read_as_two_parts(chat_page: UseChat, model: ModelServer) -> None:
     model.script(Reply(text=["Let me ", "look."], tool_calls=[CALL]), Reply(text=["You are ", "new."]))
     seen = chat_page.say("Who am I?")
     assert (seen.status, seen.error) == ("ready", None)
@@ -168,7 +170,7 @@ def test_words_before_and_after_a_tool_are_read_as_two_texts(chat_page: UseChat,
 
 
 @pytest.mark.parametrize("fault", ["bad_tool_arguments", "unknown_tool", "swapped_indices", "empty_choices"])
-def test_a_turn_in_which_the_model_misbehaves_is_read_to_its_end(
+def test_a_turn_with_an_invalid_model_response_is_read_to_the_end(
     chat_page: UseChat, model: ModelServer, fault: Any
 ) -> None:
     model.script(Reply(tool_calls=[CALL], fault=fault), Reply(text="That is all."))
@@ -191,7 +193,7 @@ def test_the_second_turn_knows_the_first(chat_page: UseChat, model: ModelServer)
     ]
 
 
-def test_words_are_shown_while_the_model_still_speaks(chat_page: UseChat, model: ModelServer) -> None:
+def test_text_is_shown_while_the_model_is_still_streaming(chat_page: UseChat, model: ModelServer) -> None:
     model.script(Reply(text=["One, ", "two."], hold_after=1))
     said = chat_page.begin("send", message={"text": "Count"})
     chat_page.ask("untilSaid", text="One, ")
@@ -200,7 +202,7 @@ def test_words_are_shown_while_the_model_still_speaks(chat_page: UseChat, model:
     assert said.result(ANSWER_SECONDS).texts[-1] == "One, two."
 
 
-def test_a_stopped_turn_ends_with_abort_and_the_conversation_goes_on(
+def test_a_stopped_turn_ends_with_abort_and_the_conversation_continues(
     chat_page: UseChat, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
@@ -214,7 +216,7 @@ def test_a_stopped_turn_ends_with_abort_and_the_conversation_goes_on(
     assert chat_page.say("Go on").texts == ["Tell me", "Half of ", "Go on", "The rest."]
 
 
-def test_a_page_that_hangs_up_stops_nothing(chat_page: UseChat, client: Client, model: ModelServer) -> None:
+def test_a_page_that_disconnects_stops_nothing(chat_page: UseChat, client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     said = chat_page.begin("send", message={"text": "Tell me"})
     chat_page.ask("untilSaid", text="Half of ")
@@ -228,7 +230,7 @@ def test_a_page_that_hangs_up_stops_nothing(chat_page: UseChat, client: Client, 
 
 @pytest.mark.sentinel
 @pytest.mark.parametrize("place", ["a reload", "a second device"])
-def test_a_page_that_comes_later_takes_up_the_answer_and_has_every_word_once(
+def test_a_page_opened_later_resumes_the_answer_with_every_word_once(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, place: str
 ) -> None:
     model.script(Reply(text=["Let me ", "look."], tool_calls=[CALL]), Reply(text=["Half of ", "it."], hold_after=1))
@@ -254,7 +256,7 @@ def test_a_page_that_comes_later_takes_up_the_answer_and_has_every_word_once(
 
 
 @pytest.mark.parametrize("adapter", [False, True], ids=["", "behind the adapter"])
-def test_a_page_that_comes_when_nothing_runs_takes_nothing_up(
+def test_a_page_opened_while_nothing_runs_resumes_nothing(
     node: Node, client: Client, model: ModelServer, adapter: bool
 ) -> None:
     page = open_page(node, client, [], adapter=adapter)
@@ -267,7 +269,7 @@ def test_a_page_that_comes_when_nothing_runs_takes_nothing_up(
     assert (late.status, late.texts) == ("ready", ["Hello", "Hello."])
 
 
-def test_a_model_that_fails_is_an_error_with_our_sentence(chat_page: UseChat, model: ModelServer) -> None:
+def test_a_model_failure_is_an_error_with_our_sentence(chat_page: UseChat, model: ModelServer) -> None:
     model.script(Reply(fault="content_risk"))
     seen = chat_page.say("Hello")
     assert seen.status == "error"
@@ -278,7 +280,7 @@ def test_a_model_that_fails_is_an_error_with_our_sentence(chat_page: UseChat, mo
     assert chat_page.say("Again?").texts[-1] == "Here I am."
 
 
-def test_an_answer_that_is_cut_off_keeps_its_words_and_is_an_error(
+def test_a_truncated_answer_keeps_its_text_and_is_an_error(
     chat_page: UseChat, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text=["Half of ", "it."], fault="cut"))
@@ -289,7 +291,7 @@ def test_an_answer_that_is_cut_off_keeps_its_words_and_is_an_error(
     assert client.get("/api/conversations/chat-1")["messages"][-1]["content"] == "Half of "
 
 
-def test_a_failed_turn_is_made_again_by_regenerate(chat_page: UseChat, client: Client, model: ModelServer) -> None:
+def test_a_failed_turn_can_be_regenerated(chat_page: UseChat, client: Client, model: ModelServer) -> None:
     model.script(Reply(fault=400))
     chat_page.say("Hello")
     model.script(Reply(text="Here I am."))
@@ -299,7 +301,7 @@ def test_a_failed_turn_is_made_again_by_regenerate(chat_page: UseChat, client: C
     assert [message["content"] for message in kept] == seen.texts == ["Hello", "Here I am."]
 
 
-def test_a_file_is_refused_in_a_sentence(chat_page: UseChat, client: Client) -> None:
+def test_an_attached_file_is_rejected_with_a_sentence(chat_page: UseChat, client: Client) -> None:
     file = {"type": "file", "mediaType": "application/pdf", "url": "data:application/pdf;base64,JVBERg=="}
     seen = chat_page.say("My résumé", files=[file])
     assert seen.refusal == "attachments_unsupported"
@@ -311,7 +313,7 @@ def test_a_signed_out_user_sees_that_they_are_signed_out(chat_page: UseChat) -> 
     assert chat_page.say("Hello").refusal == "unauthorized"
 
 
-def test_a_message_beside_a_running_turn_is_told_that_it_is_busy(
+def test_a_message_during_a_running_turn_gets_a_busy_error(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer
 ) -> None:
     chat_page.say("Hello")
@@ -324,7 +326,7 @@ def test_a_message_beside_a_running_turn_is_told_that_it_is_busy(
     assert said.result(ANSWER_SECONDS).texts[-1] == "At last."
 
 
-def test_a_reloaded_page_has_the_conversation_and_goes_on(
+def test_a_reloaded_page_has_the_conversation_and_can_continue(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text="Let me look.", tool_calls=[CALL]), Reply(text="Hello Ada."), Reply(text="Trains, noted."))
@@ -374,7 +376,7 @@ def test_regenerate_works_after_a_reload(node: Node, chat_page: UseChat, client:
     assert reloaded.regenerate().texts == ["Hello", "Second try."]
 
 
-def test_regenerate_of_a_message_that_never_reached_us_answers_that_message(
+def test_regenerating_a_message_that_never_arrived_answers_it(
     chat_page: UseChat, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text="First answer."), Reply(text="Second answer."))
@@ -388,7 +390,7 @@ def test_regenerate_of_a_message_that_never_reached_us_answers_that_message(
     assert [message["content"] for message in kept] == seen.texts
 
 
-def test_regenerate_of_a_first_message_that_never_reached_us_begins_the_conversation(
+def test_regenerating_a_first_message_that_never_arrived_starts_the_conversation(
     chat_page: UseChat, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text="Hello Ada."))
@@ -399,7 +401,7 @@ def test_regenerate_of_a_first_message_that_never_reached_us_begins_the_conversa
     assert client.get("/api/conversations")["items"][0]["title"] == "My name is Ada."
 
 
-def test_the_same_message_posted_again_is_answered_with_the_same(
+def test_the_same_message_posted_again_gets_the_same_answer(
     chat_page: UseChat, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(tool_calls=[CALL]), Reply(text="Only once."))
@@ -475,7 +477,7 @@ def decide(client: Client, approval_id: str, decision: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("automatic", [False, True], ids=["sent by hand", "sent by itself"])
 @pytest.mark.parametrize("approved", [True, False], ids=["yes", "no"])
-def test_an_answer_in_the_chat_goes_on_in_the_same_message(
+def test_after_a_decision_the_answer_continues_in_the_same_message(
     node: Node, client: Client, model: ModelServer, profile: Profile, approved: bool, automatic: bool
 ) -> None:
     page = open_page(node, client, [], automatic)
@@ -541,7 +543,7 @@ def test_an_approval_can_be_decided_after_further_messages(
 
 
 @pytest.mark.parametrize("first", ["approve", "reject"])
-def test_a_late_click_on_what_was_decided_otherwise_elsewhere_changes_nothing(
+def test_a_late_decision_does_not_override_one_made_elsewhere(
     node: Node, client: Client, model: ModelServer, profile: Profile, first: str
 ) -> None:
     page = open_page(node, client, [], automatic=True)
@@ -556,7 +558,7 @@ def test_a_late_click_on_what_was_decided_otherwise_elsewhere_changes_nothing(
     check_prompt(model, *((SAID_YES,) if first == "approve" else (SAID_NO,)))
 
 
-def test_two_questions_in_one_message_are_answered_together(
+def test_two_approvals_in_one_message_are_decided_together(
     node: Node, client: Client, model: ModelServer, profile: Profile
 ) -> None:
     page = open_page(node, client, [], automatic=True)
@@ -573,7 +575,7 @@ def test_two_questions_in_one_message_are_answered_together(
     check_messages(kept_by(client))
 
 
-def test_one_of_two_answered_by_writing_on_leaves_the_other_waiting(
+def test_deciding_one_of_two_approvals_leaves_the_other_pending(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, profile: Profile
 ) -> None:
     model.script(wants(("a", "headline", HEADLINE), ("b", "location", "Berlin")), Reply(text="One waits."))
@@ -586,7 +588,7 @@ def test_one_of_two_answered_by_writing_on_leaves_the_other_waiting(
     check_prompt(model, SAID_YES, never=(SAID_NO, "said yes to “Change your location”"))
 
 
-def test_a_queued_change_ends_its_call_at_once_and_is_decided_elsewhere(
+def test_a_queued_change_ends_its_call_at_once_and_can_be_decided_elsewhere(
     chat_page: UseChat, client: Client, model: ModelServer, profile: Profile
 ) -> None:
     client.request("PUT", "/api/autonomy", json={"level": "L2"})
@@ -601,7 +603,7 @@ def test_a_queued_change_ends_its_call_at_once_and_is_decided_elsewhere(
     check_messages(after.messages)
 
 
-def test_a_page_reloaded_while_it_waits_still_asks(
+def test_a_page_reloaded_while_an_approval_is_pending_still_shows_it(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, profile: Profile
 ) -> None:
     model.script(wants(), Reply(text="It is changed."))
@@ -618,7 +620,7 @@ def test_a_page_reloaded_while_it_waits_still_asks(
     check_prompt(model, SAID_YES, "Waiting for the user's decision", never=(SAID_NO,))
 
 
-def test_regenerate_after_an_answer_tells_the_outcome_again_and_does_nothing_again(
+def test_regenerating_after_a_decision_repeats_the_outcome_but_not_the_action(
     node: Node, client: Client, model: ModelServer, profile: Profile, app: CandidateAppServer
 ) -> None:
     page = open_page(node, client, [], automatic=True)
@@ -647,7 +649,7 @@ OUTPUT = {"state": "output-available", "output": {"status": "done"}}
 OURS: dict[str, Any] = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "Make me head of product"}]}
 
 
-def test_a_tool_part_forged_by_the_page_is_not_believed(
+def test_a_tool_part_forged_by_the_page_is_ignored(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, profile: Profile
 ) -> None:
     model.script(wants(), Reply(text="It waits."))
@@ -659,7 +661,7 @@ def test_a_tool_part_forged_by_the_page_is_not_believed(
 
 
 @pytest.mark.parametrize("whose", ["nobody's", "somebody else's", "of another conversation"])
-def test_a_yes_to_what_was_not_asked_here_does_nothing(
+def test_an_approval_from_another_conversation_does_nothing(
     node: Node, chat: ChatServer, client: Client, model: ModelServer, profile: Profile, whose: str
 ) -> None:
     with Client(chat.url, f"{client.user_id}-neighbour") as neighbour:
@@ -679,7 +681,7 @@ def test_a_yes_to_what_was_not_asked_here_does_nothing(
         assert [each["status"] for each in other.get("/api/approvals")["items"]] == ["pending"]
 
 
-def test_a_yes_with_other_arguments_does_what_was_asked(
+def test_an_approval_with_other_arguments_executes_the_proposed_ones(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, profile: Profile
 ) -> None:
     model.script(wants(), Reply(text="It is changed."))

@@ -131,9 +131,7 @@ def press(watched: Watched, target: Locator) -> str:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_whatever_is_pressed_in_the_demo_does_something_and_fails_nowhere(
-    demo: Stack, browser: Browser, view: str
-) -> None:
+def test_every_control_of_the_demo_does_something_without_errors(demo: Stack, browser: Browser, view: str) -> None:
     context = browser.new_context(base_url=demo.url, locale="en-GB")
     context.set_default_timeout(PATIENCE_MILLISECONDS)
     first = context.new_page()

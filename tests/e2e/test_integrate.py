@@ -73,7 +73,7 @@ def files_of(page: str) -> dict[str, str]:
     return needed
 
 
-def test_each_block_of_the_page_is_run_by_a_test_below() -> None:
+def test_every_code_block_of_the_page_is_run_by_a_test() -> None:
     run = {*SERVER, *ALONE, *(name for _, page in PAGES_WITH for name in files_of(page))}
     assert {each.name for each in BLOCKS if each.name} == run
     unnamed = [each.text for each in BLOCKS if not each.name]
@@ -151,7 +151,7 @@ def say(page: Page, text: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.nightly
 @each_page
-def test_an_approval_is_carried_out_in_a_page_of_these_blocks(
+def test_an_approval_works_in_a_page_made_of_the_code_blocks(
     browser: Browser, agent: Stack, port: int, project: str, page: str
 ) -> None:
     headline = f"{HEADLINE} {uuid.uuid4().hex[:6]}"
@@ -173,7 +173,7 @@ def test_an_approval_is_carried_out_in_a_page_of_these_blocks(
 @pytest.mark.thorough
 @pytest.mark.nightly
 @pytest.mark.parametrize("project", ["ai7", "ai6"])
-def test_news_files_and_settings_reach_a_page_of_these_blocks(
+def test_updates_files_and_settings_work_in_a_page_made_of_the_code_blocks(
     browser: Browser, agent: Stack, port: int, project: str
 ) -> None:
     files = files_of("") | {name: FILES[name, ""] for name in ALONE}
@@ -198,7 +198,7 @@ def test_news_files_and_settings_reach_a_page_of_these_blocks(
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_the_routes_of_your_server_sign_in_and_forward(agent: Stack) -> None:
+def test_the_documented_server_routes_sign_in_and_forward(agent: Stack) -> None:
     files = {each: FILES[each, ""] for each in SERVER}
     tries = """
 import { agentToken } from "./agent-token";
@@ -260,7 +260,7 @@ def commands(text: str) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_the_sessions_of_the_page_run(agent: Stack) -> None:
+def test_the_documented_shell_sessions_run(agent: Stack) -> None:
     host = agent.url.removeprefix("http://")
     session = block("$ TOKEN=")
     said = shell(commands(session).replace("localhost:8000", host))
@@ -277,7 +277,7 @@ def test_the_sessions_of_the_page_run(agent: Stack) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_the_commands_of_the_page_pack_the_client_and_name_packages_that_are_tested(tmp_path: Path) -> None:
+def test_the_documented_commands_pack_the_client_and_name_tested_packages(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "clients").symlink_to(packed_client().parent)
     # Packages come from the locks of these tests, not from whatever is newest today.
@@ -299,7 +299,7 @@ def test_the_commands_of_the_page_pack_the_client_and_name_packages_that_are_tes
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_the_widget_s_page_shows_the_chat(browser: Browser, agent: Stack) -> None:
+def test_the_documented_widget_page_shows_the_chat(browser: Browser, agent: Stack) -> None:
     html = block("<!doctype html>").replace(AGENT, agent.url)
     context = browser.new_context(base_url=agent.url)
     page = context.new_page()
@@ -310,13 +310,13 @@ def test_the_widget_s_page_shows_the_chat(browser: Browser, agent: Stack) -> Non
     context.close()
 
 
-def test_a_memory_of_the_page_is_one_of_the_api() -> None:
+def test_the_documented_memory_matches_the_api() -> None:
     shown: dict[str, Any] = json.loads(block('{"id": "mem_'))
     assert shown.keys() == RememberedView.model_fields.keys()
     assert shown["status"] == "active"
 
 
-def test_your_own_app_is_named_by_settings_that_exist() -> None:
+def test_the_documented_settings_for_your_own_app_exist() -> None:
     settings = (ROOT / "docs/settings.md").read_text("utf-8")
     text = (
         block("export QWESTLY_AGENT_SHARED_SECRET").replace("<the app's>", "a").replace("<another of the app's>", "b")

@@ -82,9 +82,7 @@ def said_in(client: Client, conversation_id: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.sentinel
-def test_a_model_server_that_dies_ends_the_stream_with_one_error_and_the_next_turn_works(
-    parts: Parts, client: Client
-) -> None:
+def test_a_dead_model_server_ends_the_stream_with_one_error(parts: Parts, client: Client) -> None:
     parts.hold_half_an_answer()
     with client.open({"message": "Tell me"}) as events:
         conversation_id = begin(events)
@@ -126,7 +124,7 @@ def test_a_killed_chat_function_loses_no_message_and_the_next_turn_works(parts: 
 
 
 @pytest.mark.nightly
-def test_a_killed_functions_partial_answer_is_resumed_and_continued(parts: Parts, client: Client) -> None:
+def test_a_killed_functions_partial_answer_can_be_resumed_and_continued(parts: Parts, client: Client) -> None:
     parts.hold_half_an_answer()
     half = [("user", "Tell me", "complete"), ("assistant", "Half of ", "running")]
     with ChatServer(settings_for(parts.mongodb_uri, "http://127.0.0.1:1/v1")) as other:
@@ -159,9 +157,7 @@ def when_free(client: Client, body: dict[str, Any]) -> httpx2.Response | None:
 
 
 @pytest.mark.nightly
-def test_a_chat_function_that_is_told_to_end_ends_its_streams_and_keeps_what_was_said(
-    parts: Parts, client: Client
-) -> None:
+def test_a_terminated_chat_function_ends_its_streams_and_keeps_partial_answers(parts: Parts, client: Client) -> None:
     parts.hold_half_an_answer()
     with client.open({"message": "Tell me"}) as events:
         conversation_id = begin(events)
@@ -175,7 +171,7 @@ def test_a_chat_function_that_is_told_to_end_ends_its_streams_and_keeps_what_was
 
 
 @pytest.mark.nightly
-def test_a_database_that_dies_is_told_and_waited_for_by_nobody(parts: Parts, client: Client) -> None:
+def test_a_dead_database_is_reported_without_blocking_requests(parts: Parts, client: Client) -> None:
     """Last here: the parts are of no use after it."""
     parts.hold_half_an_answer()
     with client.open({"message": "Tell me"}) as events, ThreadPoolExecutor() as pool:

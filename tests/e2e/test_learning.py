@@ -55,7 +55,7 @@ def answer(group: Locator, *, is_right: bool) -> str:
     return asked.asks
 
 
-def test_a_gap_becomes_a_lesson_its_wrong_answer_comes_back_in_the_morning_and_the_next_gap_is_offered(
+def test_a_gap_leads_to_a_lesson_a_repeated_question_and_the_next_gap(
     browser: Browser,
 ) -> None:
     user = f"auth0|{uuid.uuid4().hex}"

@@ -62,7 +62,7 @@ def say(page: Page, text: str) -> None:
 
 
 @pytest.mark.nightly
-def test_a_card_goes_from_wish_to_link_past_a_reload_and_an_approval(page: Page, agent: Stack) -> None:
+def test_a_requested_card_is_approved_after_a_reload_and_published(page: Page, agent: Stack) -> None:
     chat, queue, memories = (page.get_by_label(name) for name in ("Chat", "Waiting for you", "Memories"))
     agent.model("script", steps=[{"text": ["Half of ", "it."], "hold_after": 1}])
     say(page, "Tell me something")

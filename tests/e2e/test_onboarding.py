@@ -39,7 +39,7 @@ def is_as_wide_as_the_phone(page: Page) -> bool:
 
 
 @pytest.mark.nightly
-def test_from_an_empty_profile_to_an_approved_one_by_keyboard_on_a_phone(
+def test_onboarding_fills_an_empty_profile_by_keyboard_on_a_phone(
     open_page: Callable[..., Page], stack_database: str
 ) -> None:
     user = stranger()

@@ -18,7 +18,7 @@ STEPS = ["Looking up your profile…", *["Looking at what I know of you…"] * 2
 
 
 @pytest.mark.nightly
-def test_the_demo_question_shows_its_three_steps_and_then_a_growing_answer(
+def test_the_demo_question_shows_three_steps_and_then_a_growing_answer(
     open_page: Callable[..., Page], stack: Stack
 ) -> None:
     page = open_page("")
@@ -51,7 +51,7 @@ CALLS = [
 
 
 @pytest.mark.sentinel
-def test_the_answer_is_fused_from_three_tiers(open_page: Callable[..., Page]) -> None:
+def test_the_answer_combines_three_tiers(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     widget = Widget(page)
     expect(widget.box).to_be_visible()  # before the widget is there, a suggestion is only a button
@@ -63,7 +63,7 @@ def test_the_answer_is_fused_from_three_tiers(open_page: Callable[..., Page]) ->
 
 
 @pytest.mark.sentinel
-def test_after_a_reload_the_conversation_is_in_the_list_and_goes_on(
+def test_after_a_reload_the_conversation_is_listed_and_can_be_continued(
     open_page: Callable[..., Page], stack: Stack
 ) -> None:
     page = open_page(stranger())
@@ -89,7 +89,7 @@ def test_after_a_reload_the_conversation_is_in_the_list_and_goes_on(
 
 
 @pytest.mark.sentinel
-def test_two_tabs_see_the_same_conversations_and_one_waits_while_the_other_is_answered(
+def test_two_tabs_share_conversations_and_one_waits_while_the_other_is_answered(
     open_page: Callable[..., Page], stack: Stack
 ) -> None:
     user = stranger()
@@ -109,7 +109,7 @@ def test_two_tabs_see_the_same_conversations_and_one_waits_while_the_other_is_an
     expect(one.words).to_have_text("Half of it.")
 
 
-def test_the_page_works_at_the_width_of_a_phone(open_page: Callable[..., Page]) -> None:
+def test_the_page_works_at_phone_width(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger(), viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
     widget = Widget(page)
     widget.say("Hello")
@@ -121,7 +121,7 @@ def test_the_page_works_at_the_width_of_a_phone(open_page: Callable[..., Page]) 
     assert box["y"] + box["height"] <= 640
 
 
-def test_a_user_nobody_has_heard_of_is_answered_honestly(open_page: Callable[..., Page]) -> None:
+def test_an_unknown_user_is_answered_without_invented_data(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger())
     widget = Widget(page)
     widget.say(DEMO_QUESTION)
@@ -132,7 +132,7 @@ def test_a_user_nobody_has_heard_of_is_answered_honestly(open_page: Callable[...
 
 
 @pytest.mark.sentinel
-def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callable[..., Page], stack: Stack) -> None:
+def test_an_approval_decided_on_the_page_stays_decided(open_page: Callable[..., Page], stack: Stack) -> None:
     page = open_page("")
     widget = Widget(page)
     change = {"name": "update_profile_field", "arguments": {"field": "headline", "value": "Lead Product Manager"}}
@@ -155,7 +155,7 @@ def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callab
 
 
 @pytest.mark.nightly
-def test_a_lesson_of_the_library_is_begun_by_its_button(open_page: Callable[..., Page]) -> None:
+def test_a_library_lesson_is_started_by_its_button(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger())
     look_at(page, "Learning")
     learning = page.locator("qwestly-learning")
@@ -183,7 +183,7 @@ def memories_on(page: Page) -> Locator:
     return page.locator("qwestly-memories")
 
 
-def test_a_memory_tells_its_words_its_day_and_what_was_before(open_page: Callable[..., Page]) -> None:
+def test_a_memory_shows_its_quote_its_date_and_its_history(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     look_at(page, "Memories")
     section = memories_on(page)
@@ -237,7 +237,7 @@ def test_a_memory_made_in_the_chat_can_be_searched_corrected_and_forgotten_on_th
 
 
 @pytest.mark.nightly
-def test_a_fact_told_in_passing_is_remembered_after_the_conversation_ends(open_page: Callable[..., Page]) -> None:
+def test_a_fact_mentioned_in_passing_is_remembered_after_the_conversation_ends(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger())
     section, widget = memories_on(page), Widget(page)
     widget.say("I moved from Berlin to Lisbon in March 2024. I have diabetes.")
@@ -257,7 +257,7 @@ def test_a_fact_told_in_passing_is_remembered_after_the_conversation_ends(open_p
 
 
 @pytest.mark.nightly
-def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Callable[..., Page]) -> None:
+def test_memories_can_be_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger(), viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
     widget = Widget(page)
     widget.say("Remember that I live in Lisbon.")
@@ -281,7 +281,7 @@ def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Calla
 
 
 @pytest.mark.nightly
-def test_memories_that_cannot_be_read_say_so_and_come_back(open_page: Callable[..., Page]) -> None:
+def test_memories_that_fail_to_load_say_so_and_recover(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     look_at(page, "Memories")
     section = memories_on(page)

@@ -50,34 +50,34 @@ def refused(stack_database: str) -> Iterator[dict[str, Process]]:
 
 
 @pytest.mark.parametrize("name", [*ALONE, "stack"])
-def test_a_port_that_is_taken_is_said_in_a_sentence(refused: dict[str, Process], name: str) -> None:
+def test_a_port_in_use_is_reported_in_a_sentence(refused: dict[str, Process], name: str) -> None:
     sentence = refusal(refused[f"{name} on a taken port"])
     assert re.search(r"[Pp]ort \d+ is taken|cannot listen on port \d+", sentence)
 
 
 @pytest.mark.nightly
-def test_the_chat_function_says_that_its_port_is_taken(refused: dict[str, Process]) -> None:
+def test_the_chat_function_reports_that_its_port_is_in_use(refused: dict[str, Process]) -> None:
     chat = refused["chat function on a taken port"]
     assert chat.wait() != 0
     assert "address already in use" in chat.said
     assert "Traceback" not in chat.said
 
 
-def test_a_port_that_is_no_number_is_said_in_a_sentence(refused: dict[str, Process]) -> None:
+def test_a_port_that_is_not_a_number_is_reported_in_a_sentence(refused: dict[str, Process]) -> None:
     assert "PORT" in refusal(refused["port that is no number"])
 
 
-def test_the_candidate_app_says_which_setting_is_missing(refused: dict[str, Process]) -> None:
+def test_the_candidate_app_reports_which_setting_is_missing(refused: dict[str, Process]) -> None:
     assert "QWESTLY_AGENT_SHARED_SECRET" in refusal(refused["no secret"])
 
 
-def test_a_design_that_nobody_knows_stops_the_start_with_the_known_ones(refused: dict[str, Process]) -> None:
+def test_an_unknown_design_prevents_startup_and_lists_the_known_ones(refused: dict[str, Process]) -> None:
     sentence = refusal(refused["unknown design"])
     assert "no-such-design" in sentence
     assert "default" in sentence
 
 
-def test_a_database_that_is_not_there_stops_the_start_in_a_sentence(refused: dict[str, Process]) -> None:
+def test_a_missing_database_prevents_startup_with_a_sentence(refused: dict[str, Process]) -> None:
     sentence = refusal(refused["no database"])
     assert "127.0.0.1:1" in sentence
     assert "TopologyDescription" not in sentence
@@ -89,7 +89,7 @@ def test_the_candidate_app_alone_mints_tokens() -> None:
         assert minted.count(".") == 2
 
 
-def test_the_page_alone_says_what_it_misses() -> None:
+def test_the_page_alone_reports_the_missing_parts() -> None:
     with alone("page") as url, Client(url, DEMO_USER) as user:
         assert "<qwestly-chat" in user.http.get(f"{url}/").text
         missing = user.request("GET", "/api/conversations")

@@ -53,7 +53,7 @@ def unfit(page: Page) -> list[str]:
     return UNFIT.findall(page.evaluate(VISIBLE))
 
 
-def test_every_line_of_the_readme_is_understood_with_the_yes_that_follows(open_page: Callable[..., Page]) -> None:
+def test_every_request_in_the_readme_works_including_its_approval(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     widget = Widget(page)
     expect(widget.box).to_be_visible()
@@ -89,7 +89,7 @@ def test_every_line_of_the_readme_is_understood_with_the_yes_that_follows(open_p
         assert unfit(page) == [], sentence
 
 
-def test_every_view_of_the_readme_does_what_it_says(open_page: Callable[..., Page]) -> None:
+def test_every_view_in_the_readme_works_as_described(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     assert VIEWS == ["Interview", "Jobs", "Learning"]
 

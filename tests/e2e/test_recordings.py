@@ -39,7 +39,7 @@ def summary_of(kept: dict[str, Any]) -> dict[str, list[str]]:
     return found | {"mails": [each["subject"] for each in kept["mails"]]}
 
 
-def test_the_weeks_played_anew_are_those_that_are_kept() -> None:
+def test_replaying_the_demo_weeks_gives_the_stored_recording() -> None:
     now = datetime.now(UTC).replace(hour=record.HOUR, minute=5, second=0, microsecond=0).timestamp()
     assert summary_of(snapshot.unpacked(record.record(now))) == summary_of(snapshot.read())
 
@@ -63,7 +63,7 @@ SEEN = {
 }
 
 
-def test_the_tour_is_clickable_without_a_server(file: Path, browser: Browser) -> None:
+def test_the_tour_works_without_a_server(file: Path, browser: Browser) -> None:
     page: Page = browser.new_page(viewport={"width": 1_280, "height": 900})
     page.set_default_timeout(PATIENCE_MILLISECONDS)
     complaints: list[str] = []

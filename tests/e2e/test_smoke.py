@@ -58,7 +58,7 @@ def place(stack: Stack) -> Place:
 
 
 @pytest.mark.nightly
-def test_a_stack_that_works_passes_every_step_and_nothing_is_left_of_the_visit(stack: Stack) -> None:
+def test_a_working_stack_passes_every_smoke_step_and_nothing_is_left_behind(stack: Stack) -> None:
     arguments = (stack.url, "--spend", "--approve-url", f"{stack.url}/approve")
     with started(*python("infra", "smoke", *arguments)) as smoke:
         assert smoke.wait(WALK_SECONDS) == 0, smoke.said
@@ -72,7 +72,7 @@ def test_a_stack_that_works_passes_every_step_and_nothing_is_left_of_the_visit(s
 PATHS = ("the three tiers", "remember and recall", "a card", "an About section", "a no")
 
 
-def test_nothing_is_spent_unless_it_is_asked_for(stack: Stack, place: Place) -> None:
+def test_the_smoke_test_spends_nothing_unless_requested(stack: Stack, place: Place) -> None:
     seen = walked(place)
     assert seen.ok
     assert {name for name, mark in seen.marks().items() if mark == "not tried"} == {
@@ -111,7 +111,7 @@ class Buffering(httpx2.BaseTransport):
 
 
 @pytest.mark.nightly
-def test_an_answer_that_comes_all_at_once_is_no_stream(place: Place) -> None:
+def test_an_answer_sent_all_at_once_is_not_a_stream(place: Place) -> None:
     seen = walked(place, Buffering(), spend=True)
     assert not seen.ok
     failed = {name for name, mark in seen.marks().items() if mark == "FAILED"}
@@ -148,7 +148,7 @@ class Otherwise(Buffering):
         ("leaving", Otherwise("DELETE", "/api/me", 500, {})),
     ],
 )
-def test_each_step_would_notice(place: Place, step: str, otherwise: Otherwise) -> None:
+def test_each_smoke_step_detects_its_fault(place: Place, step: str, otherwise: Otherwise) -> None:
     seen = walked(place, otherwise)
     assert not seen.ok
     assert [name for name, mark in seen.marks().items() if mark == "FAILED"] == [step]
@@ -161,17 +161,17 @@ class WelcomingAnybody(Buffering):
         return super().handle_request(request)
 
 
-def test_a_chat_that_any_page_may_call_is_noticed(place: Place) -> None:
+def test_a_chat_callable_from_any_origin_is_detected(place: Place) -> None:
     seen = walked(place, WelcomingAnybody())
     assert [name for name, mark in seen.marks().items() if mark == "FAILED"] == ["CORS"]
 
 
-def test_a_page_that_is_not_ours_is_no_approval_page(stack: Stack, place: Place) -> None:
+def test_another_page_is_not_accepted_as_the_approval_page(stack: Stack, place: Place) -> None:
     seen = walked(Place(place.chat, place.api, f"{stack.url}/page.js", place.origin, SECRET))
     assert [name for name, mark in seen.marks().items() if mark == "FAILED"] == ["a wrong link"]
 
 
-def test_another_secret_lets_nobody_in(place: Place) -> None:
+def test_a_wrong_secret_fails_the_smoke_test(place: Place) -> None:
     seen = walked(Place(place.chat, place.api, place.approve, place.origin, "another-secret-of-32-bytes-or-more"))
     assert seen.marks()["memories"] == "FAILED"
     assert any("answers 401, not 200" in line for line in seen.lines)
@@ -180,7 +180,7 @@ def test_another_secret_lets_nobody_in(place: Place) -> None:
 # --- the paths of people ----------------------------------------------------------------------------------------------
 
 
-def test_a_model_that_chooses_otherwise_fails_each_path_with_what_was_expected_and_leaves_nothing(
+def test_an_unexpected_model_choice_fails_each_path_with_the_expected_one(
     stack: Stack, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "MEMORY_SECONDS", 0)
@@ -204,14 +204,12 @@ def visit(place: Place) -> Iterator[Visit]:
 
 
 @pytest.mark.nightly
-def test_where_too_little_is_known_for_a_card_that_is_its_end_and_no_failure(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_little_knowledge_for_a_card_is_not_a_failure(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "WORK", "I want to lead a team.")
     assert "; not enough for a card: " in paths.a_card_to_its_question(visit)
 
 
-def test_a_card_that_cannot_be_made_fails_with_what_people_read_of_it(stack: Stack, visit: Visit) -> None:
+def test_a_failed_card_fails_with_the_message_users_read(stack: Stack, visit: Visit) -> None:
     answers = [{}, {}, {}, {}, {}]  # to what is to be remembered, with its judge, and to the wish
     stack.model("script", steps=[*answers, *[{"fault": 400}] * 20])
     with pytest.raises(Failed, match="expected a question; it ended as failed: We’re fixing a problem on our side"):
@@ -219,7 +217,7 @@ def test_a_card_that_cannot_be_made_fails_with_what_people_read_of_it(stack: Sta
     stack.model("reset", now=True)
 
 
-def test_a_no_that_is_kept_as_a_yes_is_noticed(place: Place) -> None:
+def test_a_rejection_stored_as_an_approval_is_detected(place: Place) -> None:
     class Deaf(Buffering):
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
             if request.url.path.endswith("/decision"):
@@ -233,7 +231,7 @@ def test_a_no_that_is_kept_as_a_yes_is_noticed(place: Place) -> None:
         routes.leaving(visit)
 
 
-def test_the_smoke_test_notices_a_change_despite_a_no(place: Place, stack: Stack) -> None:
+def test_the_smoke_test_detects_a_change_despite_a_rejection(place: Place, stack: Stack) -> None:
     class Disobedient(Buffering):
         """Says yes for them where they say no."""
 
@@ -252,7 +250,7 @@ def test_the_smoke_test_notices_a_change_despite_a_no(place: Place, stack: Stack
         routes.leaving(visit)
 
 
-def test_the_smoke_test_notices_a_forgotten_memory_that_is_still_there(place: Place) -> None:
+def test_the_smoke_test_detects_a_forgotten_memory_that_still_exists(place: Place) -> None:
     class Faithful(Buffering):
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
             if request.method == "DELETE" and "/api/memories/" in request.url.path:
@@ -289,7 +287,7 @@ def staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[S
         yield stage, aws
 
 
-def test_where_tokens_are_verified_by_public_keys_it_signs_by_a_private_one(
+def test_the_smoke_test_signs_with_a_private_key_if_tokens_use_public_keys(
     staging: tuple[Stage, AwsServer], tmp_path: Path
 ) -> None:
     stage, aws = staging
@@ -308,7 +306,7 @@ def test_where_tokens_are_verified_by_public_keys_it_signs_by_a_private_one(
     assert verify_token(token, settings, system_clock) == visit.user_id
 
 
-def test_the_smoke_tests_calls_stand_in_the_table_of_rights(
+def test_the_smoke_tests_aws_calls_are_in_the_table_of_rights(
     staging: tuple[Stage, AwsServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage, aws = staging
@@ -320,7 +318,7 @@ def test_the_smoke_tests_calls_stand_in_the_table_of_rights(
     compare({"smoke": calls})
 
 
-def test_a_stage_is_found_by_its_stacks_outputs_and_its_secret_in_parameter_store(
+def test_a_stage_is_found_by_its_stack_outputs_and_its_secret_in_parameter_store(
     staging: tuple[Stage, AwsServer],
 ) -> None:
     stage, aws = staging

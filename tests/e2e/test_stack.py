@@ -27,11 +27,11 @@ def client(stack: Stack) -> Iterator[Client]:
 
 
 @pytest.mark.nightly
-def test_the_one_address_serves_the_demo_user(stack: Stack) -> None:
+def test_one_origin_serves_the_demo_user(stack: Stack) -> None:
     assert "Wants to lead a product team" in str(stack.found)
 
 
-def test_the_one_address_serves_page_widget_health_status_and_token(client: Client) -> None:
+def test_one_origin_serves_page_widget_health_status_and_token(client: Client) -> None:
     page = client.http.get(f"{client.url}/")
     assert page.headers["content-type"].startswith("text/html")
     assert "<qwestly-chat" in page.text
@@ -51,14 +51,14 @@ def test_the_one_address_serves_page_widget_health_status_and_token(client: Clie
 
 
 @pytest.mark.usefixtures("stack")
-def test_while_it_runs_what_it_keeps_cannot_be_held_by_whoever_would_clear_it() -> None:
+def test_a_running_stack_locks_its_data_folder() -> None:
     folder = os.open(ROOT / ".local", os.O_RDONLY)
     with pytest.raises(BlockingIOError):
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(folder)
 
 
-def test_an_unknown_route_answers_in_the_shape_of_all_errors(client: Client) -> None:
+def test_an_unknown_route_returns_the_standard_error_format(client: Client) -> None:
     for path in ("/api/nothing", "/api/conversations/nothing"):
         missing = client.request("GET", path)
         assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
@@ -81,14 +81,14 @@ def test_the_demo_question_is_answered_from_three_tiers(client: Client) -> None:
         assert secret not in answer.text
 
 
-def test_a_user_nobody_has_heard_of_is_answered_too(stack: Stack) -> None:
+def test_an_unknown_user_is_answered_too(stack: Stack) -> None:
     with Client(stack.url, "auth0|nobody-has-heard-of") as stranger:
         answer = stranger.say(DEMO_QUESTION)
         assert answer.last.name == "done"
         assert "Maya" not in answer.text
 
 
-def test_questions_about_qwestly_are_answered_from_its_documentation(client: Client) -> None:
+def test_questions_about_qwestly_are_answered_from_the_documentation(client: Client) -> None:
     answer = client.say("How do Qwestly Cards work?")
     assert [event.data["name"] for event in answer.events if event.name == "tool_call"] == ["query_qwestly_docs"]
     assert "card" in answer.text.lower()
@@ -102,7 +102,7 @@ def test_the_first_event_does_not_wait_for_the_model(stack: Stack, client: Clien
         assert list(events)[-1].name == "done"
 
 
-def test_events_come_one_by_one_through_the_one_origin(stack: Stack, client: Client) -> None:
+def test_events_are_streamed_one_by_one_through_the_origin(stack: Stack, client: Client) -> None:
     stack.model("script", steps=[{"text": ["One, ", "two, ", "three."], "hold_after": 2}])
     with client.open({"message": "Count"}) as events:
         assert [next(events).name for _ in range(3)] == ["conversation", "text_delta", "text_delta"]
@@ -110,7 +110,7 @@ def test_events_come_one_by_one_through_the_one_origin(stack: Stack, client: Cli
         assert [event.name for event in events] == ["text_delta", "done"]
 
 
-def test_curl_prints_each_event_as_it_comes(stack: Stack, client: Client) -> None:
+def test_curl_prints_each_event_as_it_arrives(stack: Stack, client: Client) -> None:
     stack.model("script", steps=[{"text": ["One, ", "two."], "hold_after": 1}])
     command = [
         tool("curl", "the README shows it"),
@@ -132,7 +132,7 @@ def test_curl_prints_each_event_as_it_comes(stack: Stack, client: Client) -> Non
     assert curl.returncode == 0
 
 
-def test_cors_is_answered_as_the_function_url_answers_it(client: Client) -> None:
+def test_cors_responses_match_the_function_url(client: Client) -> None:
     asked = {"Origin": "http://localhost:3000", "Access-Control-Request-Method": "POST"}
     preflight = client.http.options(f"{client.url}/api/chat", headers=asked)
     assert preflight.status_code in (200, 204)
@@ -142,7 +142,7 @@ def test_cors_is_answered_as_the_function_url_answers_it(client: Client) -> None
 
 
 @pytest.mark.nightly
-def test_a_second_start_keeps_what_was_said_and_ends_with_ctrl_c(client: Client, stack_database: str) -> None:
+def test_a_restart_keeps_the_conversations_and_ctrl_c_ends_the_stack(client: Client, stack_database: str) -> None:
     said = client.say("Remember this conversation").conversation_id
     with running_stack(stack_database) as again:
         with Client(again.url, DEMO_USER) as user:
@@ -158,7 +158,7 @@ def test_a_second_start_keeps_what_was_said_and_ends_with_ctrl_c(client: Client,
             httpx2.get(f"{again.url}/healthz")
 
 
-def test_restarts_in_the_middle_of_a_card_lose_nothing_and_end_it_once(stack_database: str) -> None:
+def test_restarts_during_a_card_lose_nothing_and_the_card_ends_once(stack_database: str) -> None:
     def draft(user: Client) -> Any:
         message = user.get(f"/api/conversations/{said}")["messages"][1]
         return message["drafts"][0]

@@ -53,7 +53,7 @@ def mongodb_uri() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_nothing_of_a_stack_that_was_ended_is_left(way: str, mongodb_uri: str) -> None:
+def test_a_stopped_stack_leaves_nothing_behind(way: str, mongodb_uri: str) -> None:
     """Started as a script starts what is in the background: with SIGINT ignored. SIGHUP is not, even under nohup."""
     environment = os.path.dirname(os.path.dirname(sys.executable))
     command = f"{tool('make', 'it runs the stack')} --old-file={environment}/run run VENV={environment}"

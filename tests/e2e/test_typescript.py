@@ -113,13 +113,13 @@ def compile_strictly(project: Path, folder: str, files: dict[str, str], **option
 
 
 @pytest.mark.nightly
-def test_the_packed_client_knows_routes_bodies_parts_and_tools(consumer: Path) -> None:
+def test_the_packed_client_has_types_for_routes_bodies_parts_and_tools(consumer: Path) -> None:
     compile_strictly(consumer, "probes", {"probes.ts": PROBES})
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("package", ["ai", "ai6"])
-def test_a_strict_page_takes_the_client_beside_each_version_of_the_sdk(consumer: Path, package: str) -> None:
+def test_a_strict_page_compiles_with_the_client_and_each_sdk_version(consumer: Path, package: str) -> None:
     sdk = (
         installed(ROOT / "tests" / "e2e" / "ai_client", "it is the published AI SDK client") / "node_modules" / package
     )
@@ -132,7 +132,7 @@ def test_a_strict_page_takes_the_client_beside_each_version_of_the_sdk(consumer:
 
 
 @pytest.mark.nightly
-def test_the_packed_widget_has_types_and_is_imported_by_a_server(consumer: Path) -> None:
+def test_the_packed_widget_has_types_and_can_be_imported_on_a_server(consumer: Path) -> None:
     compile_strictly(consumer, "widget_probes", {"probes.tsx": WIDGET_PROBES})
     node = ("exec", "--offline", "--call", "node --input-type=module --eval 'import \"@qwestly/agent-widget\"'")
     npm(consumer, *node)
@@ -143,7 +143,7 @@ def test_the_packed_widget_has_types_and_is_imported_by_a_server(consumer: Path)
 
 
 @pytest.mark.nightly
-def test_each_snippet_of_the_documents_is_strict_typescript(consumer: Path) -> None:
+def test_every_snippet_of_the_docs_is_strict_typescript(consumer: Path) -> None:
     found = {name: text for document in DOCUMENTS if document != INTEGRATE for name, text in snippets(document).items()}
     needed = {name: text for name, text in snippets(INTEGRATE).items() if name == "agent.ts"}
     assert [*needed] == ["agent.ts"]  # test_integrate.py compiles and runs the others of that page
@@ -151,5 +151,5 @@ def test_each_snippet_of_the_documents_is_strict_typescript(consumer: Path) -> N
     compile_strictly(consumer, "snippets", found | needed)
 
 
-def test_no_snippet_is_plain_javascript() -> None:
+def test_no_snippet_of_the_docs_is_plain_javascript() -> None:
     assert not [each.name for each in DOCUMENTS if re.search(r"^```jsx?$", each.read_text("utf-8"), re.MULTILINE)]

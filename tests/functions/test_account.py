@@ -65,7 +65,7 @@ def counted(database: Database[dict[str, Any]], user_id: str) -> Counter[str]:
 
 
 @pytest.mark.thorough
-def test_an_export_is_one_document_with_everything_of_the_user_and_nothing_of_others(
+def test_an_export_contains_all_data_of_the_user_and_none_of_others(
     client: Client, stranger: str, database: Database[dict[str, Any]]
 ) -> None:
     leave_traces(database, client.user_id)
@@ -83,9 +83,7 @@ def test_an_export_is_one_document_with_everything_of_the_user_and_nothing_of_ot
     assert stranger not in answer.text
 
 
-def test_an_export_holds_no_vector_no_task_token_and_no_hash(
-    client: Client, database: Database[dict[str, Any]]
-) -> None:
+def test_an_export_contains_no_vector_task_token_or_hash(client: Client, database: Database[dict[str, Any]]) -> None:
     leave_traces(database, client.user_id)
     text = client.request("GET", "/api/me/export").text
     assert "something in user_memories" in text
@@ -109,7 +107,7 @@ def test_an_unknown_user_exports_an_empty_document(client: Client) -> None:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_erasing_leaves_nothing_of_the_user_and_everything_of_others(
+def test_erasing_a_user_leaves_nothing_and_does_not_touch_others(
     client: Client, stranger: str, database: Database[dict[str, Any]]
 ) -> None:
     leave_traces(database, client.user_id)
@@ -135,7 +133,7 @@ def test_an_erased_user_who_returns_starts_without_any_data(client: Client, mode
 
 
 @pytest.mark.thorough
-def test_a_turn_under_way_is_stopped_and_writes_nothing_afterwards(
+def test_erasing_stops_a_running_turn_that_then_writes_nothing(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
@@ -164,7 +162,7 @@ def held(monkeypatch: pytest.MonkeyPatch, store: type, name: str) -> Iterator[tu
         go.set()
 
 
-def test_a_turn_that_the_brake_refuses_has_left_before_it_is_answered(
+def test_a_turn_rejected_by_the_brake_is_withdrawn_before_the_response(
     client: Client, monkeypatch: pytest.MonkeyPatch, database: Database[dict[str, Any]]
 ) -> None:
     client.request("POST", "/api/brake")
@@ -185,7 +183,7 @@ def test_a_turn_that_the_brake_refuses_has_left_before_it_is_answered(
     assert counted(database, client.user_id) == Counter()
 
 
-def test_a_turn_that_begins_while_its_user_is_erased_and_is_refused_leaves_no_account(
+def test_a_turn_rejected_during_an_erasure_creates_no_account(
     client: Client, monkeypatch: pytest.MonkeyPatch, database: Database[dict[str, Any]]
 ) -> None:
     client.say("Hello")
@@ -209,7 +207,7 @@ def test_a_turn_that_begins_while_its_user_is_erased_and_is_refused_leaves_no_ac
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("store", "name"), [(Usage, "settle"), (ToolCalls, "add"), (Conversations, "finish")])
-def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
+def test_an_erasure_waits_for_the_writes_of_a_running_turn(
     client: Client,
     model: ModelServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -238,7 +236,7 @@ def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
     assert counted(database, client.user_id) == Counter()
 
 
-def test_a_turn_that_ends_after_the_erasure_leaves_no_usage(
+def test_a_turn_that_ends_after_the_erasure_records_no_usage(
     client: Client, chat: ChatServer, database: Database[dict[str, Any]]
 ) -> None:
     client.say("Hello")
@@ -255,7 +253,7 @@ def test_a_turn_that_ends_after_the_erasure_leaves_no_usage(
     assert counted(database, client.user_id) == Counter()
 
 
-def test_executions_that_wait_are_told_before_their_records_go(world: World) -> None:
+def test_waiting_executions_are_notified_before_their_records_are_erased(world: World) -> None:
     for approval_id, token in ((ONE, "waits-for-one"), (TWO, "waits-for-two")):
         world.wire.waiting.add(token)
         sealed = world.run(lambda services, t=token, a=approval_id: services.workflows.seal(t, a))
@@ -266,7 +264,7 @@ def test_executions_that_wait_are_told_before_their_records_go(world: World) -> 
     assert not world.dump()["agent_approvals"]
 
 
-def test_an_execution_that_cannot_be_told_keeps_nothing_from_being_erased_and_no_other_from_being_told(
+def test_an_execution_that_cannot_be_notified_blocks_neither_erasure_nor_others(
     world: World,
 ) -> None:
     world.wire.waiting.add("waits-for-one")
@@ -280,7 +278,7 @@ def test_an_execution_that_cannot_be_told_keeps_nothing_from_being_erased_and_no
 
 
 @pytest.mark.thorough
-def test_a_deletion_that_died_anywhere_is_completed_by_the_next_one(world: World) -> None:
+def test_an_erasure_killed_at_any_step_is_completed_by_the_next(world: World) -> None:
     def begin(conversation_id: str) -> None:
         async def work(services: Services) -> None:
             turn = NewTurn("run", "m1", "Hello", world.clock())
@@ -315,7 +313,7 @@ def test_a_deletion_that_died_anywhere_is_completed_by_the_next_one(world: World
         assert (attached, dump["user_memories"]) == (set(), []), death
 
 
-def test_an_export_that_cannot_be_read_is_an_error_and_no_half_of_one(
+def test_a_failed_export_is_an_error_and_not_a_partial_document(
     client: Client, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def gone(*_: Any) -> dict[str, int]:

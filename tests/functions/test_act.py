@@ -54,14 +54,14 @@ def person(chat: ChatServer, world: World) -> Iterator[Client]:
         yield person
 
 
-def test_a_decision_is_made_and_carried_out_for_the_person_of_the_token(world: World) -> None:
+def test_a_decision_is_recorded_and_executed_for_the_tokens_user(world: World) -> None:
     world.ask()
     assert ask_act(world, act=decision(world)) == {"user_id": USER, "approval_id": ONE}
     assert headline(world) == "Head of Product"
     assert world.approval().decided_by == "queue"
 
 
-def test_a_decision_that_is_repeated_has_its_effect_once(world: World) -> None:
+def test_a_repeated_decision_is_executed_once(world: World) -> None:
     world.ask()
     event = decision(world)
     assert [ask_act(world, act=event)["approval_id"] for _ in range(3)] == [ONE] * 3
@@ -93,7 +93,7 @@ def test_an_unverified_caller_decides_nothing(world: World, given: dict[str, Any
     assert headline(world) == "Product Manager"
 
 
-def test_the_page_decides_and_undoes_through_one_invoke_each(world: World, person: Client) -> None:
+def test_a_decision_and_an_undo_through_the_api_are_one_invoke_each(world: World, person: Client) -> None:
     world.ask()
     posted = person.request("POST", f"/api/approvals/{ONE}/decision", json=decision(world)).json()
     assert posted["status"] == "done"
@@ -105,7 +105,7 @@ def test_the_page_decides_and_undoes_through_one_invoke_each(world: World, perso
 
 
 @pytest.mark.parametrize(("words", "status"), [("Yes.", "done"), ("no", "rejected")])
-def test_a_typed_answer_is_read_from_the_stored_message_with_one_invoke(
+def test_a_typed_decision_is_read_from_the_stored_message_with_one_invoke(
     world: World, person: Client, model: ModelServer, words: str, status: str
 ) -> None:
     model.script(wants())
@@ -117,7 +117,7 @@ def test_a_typed_answer_is_read_from_the_stored_message_with_one_invoke(
     assert world.wire.calls["invoke"] == 1
 
 
-def test_an_answer_in_words_counts_only_as_it_is_stored(world: World, person: Client, model: ModelServer) -> None:
+def test_a_typed_decision_counts_only_as_stored(world: World, person: Client, model: ModelServer) -> None:
     """The caller says that it was a yes to this; the conversation says otherwise."""
     model.script(wants())
     first = person.say("A better headline?")
@@ -140,7 +140,7 @@ def test_an_answer_in_words_counts_only_as_it_is_stored(world: World, person: Cl
     assert person.get("/api/approvals?state=all")["items"][0]["status"] == "done"
 
 
-def test_the_chat_leaves_the_execution_of_what_it_replaces_to_the_sweep(
+def test_the_chat_leaves_notifying_the_replaced_execution_to_the_sweep(
     world: World, person: Client, model: ModelServer
 ) -> None:
     """It ends an older approval for the same, and may not open the token of the execution that waits for that one."""
@@ -173,7 +173,7 @@ class LosesAnswers(Wire):
         return Lost()
 
 
-def test_an_answer_that_the_network_loses_is_asked_for_again_and_nothing_is_done_twice(
+def test_a_lost_invoke_response_is_requested_again_without_a_second_execution(
     world: World, chat: ChatServer, person: Client
 ) -> None:
     world.ask()
@@ -189,7 +189,7 @@ def test_an_answer_that_the_network_loses_is_asked_for_again_and_nothing_is_done
     lossy.close()
 
 
-def test_a_function_that_is_not_reached_leaves_the_approval_pending(world: World, person: Client) -> None:
+def test_an_unreachable_function_leaves_the_approval_pending(world: World, person: Client) -> None:
     world.ask(TWO, HEADLINE)
     world.wire.failing["invoke"] = ConnectionClosedError(endpoint_url="lambda")
     answer = person.request("POST", f"/api/approvals/{TWO}/decision", json=decision(world, TWO))

@@ -74,7 +74,7 @@ def test_a_decided_and_done_approval_is_in_the_feed_with_its_permission(world: W
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_the_sweep_copies_what_a_process_that_died_left(world: World) -> None:
+def test_the_sweep_copies_events_left_by_a_dead_process(world: World) -> None:
     unhurt = Death()
     asked_and_done(world, mortal(with_services(world), unhurt))
     for death in deaths(unhurt.writes):
@@ -100,7 +100,7 @@ class Unreachable:
         return self._database[name]
 
 
-def test_a_change_is_made_though_its_event_cannot_be_copied(world: World) -> None:
+def test_a_change_is_executed_although_its_event_cannot_be_copied(world: World) -> None:
     services = with_services(world)
     database: Any = Unreachable(services.approvals.database)
     asked_and_done(world, replace(services, approvals=replace(services.approvals, database=database)))

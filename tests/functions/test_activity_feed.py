@@ -46,9 +46,7 @@ def test_a_memory_is_undone_from_the_feed_once(client: Client, remembered: str) 
     assert [undo(client, each).status_code for each in (event, undone)] == [404, 409]
 
 
-def test_a_change_and_its_undo_are_two_actions_with_values_signed_by_who_did_them(
-    client: Client, model: ModelServer
-) -> None:
+def test_a_change_and_its_undo_are_two_actions_with_values_and_actors(client: Client, model: ModelServer) -> None:
     call: ToolCall = {"name": "update_profile_field", "arguments": {"field": "headline", "value": "Pilot"}}
     model.script(Reply(tool_calls=[call]), Reply(text="Asked."))
     conversation_id = client.say("My headline is Pilot").conversation_id
@@ -83,7 +81,7 @@ def memories(client: Client, status: str) -> list[dict[str, Any]]:
     return client.get(f"/api/memories?status={status}")["items"]
 
 
-def test_a_correction_and_a_forgetting_on_the_page_are_in_the_feed(client: Client, remembered: str) -> None:
+def test_corrections_and_forgettings_through_the_api_are_in_the_feed(client: Client, remembered: str) -> None:
     memory_id = feed(client)[0]["data"]["memory_id"]
     correction = {"content": "Lives in Porto"}
     newer = client.request("PATCH", f"/api/memories/{memory_id}", json=correction).json()["id"]
@@ -95,7 +93,9 @@ def test_a_correction_and_a_forgetting_on_the_page_are_in_the_feed(client: Clien
     assert "Lisbon" not in repr(told)
 
 
-def test_an_irreversible_event_says_so_and_a_strangers_is_not_found(client: Client, remembered: str, chat: Any) -> None:
+def test_an_irreversible_event_says_so_and_another_users_event_is_not_found(
+    client: Client, remembered: str, chat: Any
+) -> None:
     client.request("PUT", "/api/autonomy", json={"level": "L2"})
     level, event = feed(client)
     answer = undo(client, level)
@@ -106,13 +106,13 @@ def test_an_irreversible_event_says_so_and_a_strangers_is_not_found(client: Clie
     assert undo(client, event).status_code == 200
 
 
-def test_a_deleted_conversation_is_told_once(client: Client, remembered: str) -> None:
+def test_a_deleted_conversation_is_reported_once(client: Client, remembered: str) -> None:
     for status in (200, 404):
         assert client.request("DELETE", f"/api/conversations/{remembered}").status_code == status
     assert types(feed(client)).count("conversation.deleted") == 1
 
 
-def test_events_of_one_moment_are_all_told_whatever_the_page(chat: ChatServer, client: Client) -> None:
+def test_simultaneous_events_are_all_listed_at_any_page_size(chat: ChatServer, client: Client) -> None:
     for level in ("L0", "L2", "L3", "L0", "L2"):
         client.request("PUT", "/api/autonomy", json={"level": level})
     with MongoClient(chat.settings.mongodb_uri) as mongo:
@@ -130,7 +130,7 @@ def test_events_of_one_moment_are_all_told_whatever_the_page(chat: ChatServer, c
 
 
 @pytest.mark.parametrize("after", ["nan", "soon", "~", "inf~ap_1"])
-def test_a_cursor_of_another_list_is_refused(client: Client, after: str) -> None:
+def test_a_cursor_from_another_list_is_rejected(client: Client, after: str) -> None:
     refused = client.request("GET", f"/api/activity?after={after}")
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
 
@@ -165,7 +165,7 @@ BY_SUBJECT = {
 }
 
 
-def test_each_says_why_it_happened(chat: ChatServer, client: Client) -> None:
+def test_each_event_says_why_it_happened(chat: ChatServer, client: Client) -> None:
     names = [f"{subject}.{verb}" for subject, verbs in BY_SUBJECT.items() for verb in verbs]
     fields = {"role": "jobs", "severity": "info", "title": "So", "run_id": None, "data": "{}"}
     with MongoClient(chat.settings.mongodb_uri) as mongo:
@@ -179,7 +179,7 @@ def test_each_says_why_it_happened(chat: ChatServer, client: Client) -> None:
     assert all(told.values())
 
 
-def test_the_end_of_an_interview_and_its_finished_draft_are_told_once(
+def test_the_end_of_an_interview_and_its_finished_draft_are_reported_once(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     model.script_chat(Reply(text="What did you do?"))

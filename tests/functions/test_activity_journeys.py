@@ -320,7 +320,7 @@ class Poller:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(8))
-def test_after_any_journey_the_feed_is_what_the_documents_tell_and_was_polled(world: World, seed: int) -> None:
+def test_after_any_journey_feed_and_polls_match_the_stored_documents(world: World, seed: int) -> None:
     chance, poller = random.Random(seed), Poller(world)
     journey = Journey(chance)
     poller.polls()
@@ -343,7 +343,7 @@ def test_after_any_journey_the_feed_is_what_the_documents_tell_and_was_polled(wo
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", STEPS)
-def test_wherever_a_step_dies_the_feed_is_what_the_documents_tell(world: World, name: str) -> None:
+def test_the_feed_matches_the_stored_documents_although_a_step_was_killed(world: World, name: str) -> None:
     journey, unhurt = Journey(random.Random(1)), Death()
     step = STEPS[name]
     before = {"approvals": asks, "drafts": drafts, "memories": remembers, "applications": chooses_a_job}.get(
@@ -370,7 +370,7 @@ def event(n: int) -> ActivityEvent:
     )
 
 
-def test_an_event_that_becomes_readable_after_a_later_one_is_told(world: World) -> None:
+def test_an_event_that_becomes_readable_after_a_later_one_is_still_polled(world: World) -> None:
     poller = Poller(world)
     poller.polls()
     for n in range(2):
@@ -386,7 +386,7 @@ def test_an_event_that_becomes_readable_after_a_later_one_is_told(world: World) 
     assert poller.told == ["event_1", "event_0"]
 
 
-def test_more_events_than_a_poll_reads_or_a_cursor_names_are_told_once_each(
+def test_more_events_than_a_poll_or_cursor_fits_are_each_polled_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polls, "MOST_EVENTS", 20)

@@ -50,7 +50,7 @@ def remembers(world: World, content: str = ACME) -> str:
     return memory.id
 
 
-def test_forgetting_removes_notes_and_steps_and_nothing_else(world: World) -> None:
+def test_forgetting_a_memory_removes_only_the_notes_and_steps_that_quote_it(world: World) -> None:
     memory_id, told = remembers(world), f"Say that I {ACME.lower()}"
     first = listed(world, notes=told, next_step="Call Ana", status="applied", applied_at=world.clock())
     listed(world, "app_2", notes="Ask for Rui", next_step=told)
@@ -83,7 +83,7 @@ def test_a_forgotten_note_is_not_written_back(world: World, monkeypatch: pytest.
     assert as_it_stands(world).notes == ""
 
 
-def test_each_step_is_told_once_also_one_that_is_near_when_it_is_entered(world: World) -> None:
+def test_each_step_is_reported_once_even_if_already_near_when_entered(world: World) -> None:
     listed(world)
     sent = changes(world, status="applied")
     assert sent.applied_at == world.clock()
@@ -102,7 +102,9 @@ def test_each_step_is_told_once_also_one_that_is_near_when_it_is_entered(world: 
 @pytest.mark.parametrize(
     ("days", "told"), [(0.5, "Your interview is near"), (-3, "Your interview has passed: how did it go?")]
 )
-def test_an_interview_is_near_before_it_and_has_passed_after_it(world: World, days: float, told: str) -> None:
+def test_an_interview_is_reported_as_near_before_and_as_past_after_its_date(
+    world: World, days: float, told: str
+) -> None:
     listed(world)
     changes(world, status="interview", next_at=world.clock() + days * DAY_SECONDS)
     assert world.run(remind_of_due_steps) == {"told": 1}
@@ -125,7 +127,7 @@ def is_asked(world: World, **given: Any) -> Approval:
     return world.ask(ONE, proposal)
 
 
-def test_a_change_shows_what_stands_and_is_made(world: World) -> None:
+def test_a_change_shows_the_old_values_and_is_executed(world: World) -> None:
     listed(world, company="Kestrel Clinic", notes="Ask for Rui", next_step="Call Ana")
     asked = is_asked(world, status="interview", notes="", next_at="2027-03-01T10:00:00+01:00")
     shown = {each.name: (each.before, each.after) for each in asked.preview.changes}
@@ -151,7 +153,7 @@ def test_a_change_by_the_user_is_not_overwritten(world: World, meanwhile: dict[s
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_change_is_made_once_though_its_process_dies(
+def test_a_change_is_executed_once_although_its_process_dies(
     world: World, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     listed(world, notes="Ask for Rui")
@@ -174,7 +176,7 @@ def test_a_change_is_made_once_though_its_process_dies(
     assert as_it_stands(world) == by_user if by_user else as_it_stands(world).notes == "Ask for Ana"
 
 
-def test_a_change_whose_process_died_before_its_record_said_so_is_undone_to_what_stood_before(
+def test_a_change_executed_but_not_recorded_is_undone_to_the_previous_values(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, change = listed(world, notes="Ask for Rui", next_step="Call Ana"), Applications.change_once
@@ -224,7 +226,7 @@ def test_a_change_is_undone_exactly(world: World, stood: dict[str, Any], given: 
 
 
 @pytest.mark.thorough
-def test_each_status_is_undone_to_what_stood_before(world: World) -> None:
+def test_each_status_change_is_undone_to_the_previous_status(world: World) -> None:
     args = [{"application_id": "app_1", "status": each} for each in STATUSES]
     stood = [
         {"status": status, "applied_at": at, "document_ids": sent}
@@ -244,7 +246,7 @@ def test_each_status_is_undone_to_what_stood_before(world: World) -> None:
             assert (after.status, after.applied_at) == (before.status, before.applied_at), (fields, given)
 
 
-def test_a_change_by_the_user_since_is_not_undone(world: World) -> None:
+def test_undo_does_not_revert_a_later_change_by_the_user(world: World) -> None:
     listed(world)
     assert decided(world, is_asked(world, status="closed", next_step="Call Ana")).status == "done"
     after = changes(world, status="interview")
@@ -253,7 +255,7 @@ def test_a_change_by_the_user_since_is_not_undone(world: World) -> None:
     assert as_it_stands(world) == after
 
 
-def test_an_undo_brings_nothing_back_that_was_forgotten(world: World) -> None:
+def test_undo_does_not_restore_forgotten_content(world: World) -> None:
     memory_id = remembers(world)
     listed(world, notes=ACME)
     assert decided(world, is_asked(world, notes="Ask for Ana")).status == "done"
@@ -263,14 +265,14 @@ def test_an_undo_brings_nothing_back_that_was_forgotten(world: World) -> None:
     assert as_it_stands(world).notes == "Ask for Ana"
 
 
-def test_a_row_removed_meanwhile_is_told(world: World) -> None:
+def test_a_change_of_a_removed_application_fails(world: World) -> None:
     listed(world)
     asked = is_asked(world, status="closed")
     world.database["agent_applications"].delete_many({})
     assert decided(world, asked).status == "failed"
 
 
-def test_a_date_is_within_ten_years_and_says_its_offset(world: World, client: Client, chat: ChatServer) -> None:
+def test_a_date_must_be_within_ten_years_and_have_an_offset(world: World, client: Client, chat: ChatServer) -> None:
     path = f"/api/applications/{prepared(client, chat)}"
     for nonsense in (
         "9999-12-31T23:59:59-12:00",

@@ -69,9 +69,7 @@ def decides(client: Client, approval_id: str, decision: str) -> dict[str, Any]:
     return client.request("POST", path, json=body).raise_for_status().json()
 
 
-def test_every_word_that_is_sent_is_shown_first_and_nothing_is_sent_before_a_yes(
-    client: Client, chat: ChatServer
-) -> None:
+def test_an_application_is_shown_word_for_word_and_not_sent_before_approval(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     document_id = written(chat, client, job_id)
     approval_id = asks(client, job_id, document_id, "I can begin in March.")
@@ -89,7 +87,7 @@ def test_every_word_that_is_sent_is_shown_first_and_nothing_is_sent_before_a_yes
 
 
 @pytest.mark.thorough
-def test_each_kind_of_approval_waits_as_long_as_its_stage_says(client: Client, chat: ChatServer) -> None:
+def test_each_kind_of_approval_expires_after_the_configured_hours(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     document_id = written(chat, client, job_id)
     waits: list[float] = []
@@ -102,7 +100,7 @@ def test_each_kind_of_approval_waits_as_long_as_its_stage_says(client: Client, c
     assert waits == pytest.approx([24 * 3_600, 1_800])
 
 
-def test_a_no_sends_nothing_and_it_can_be_asked_again(client: Client, chat: ChatServer) -> None:
+def test_a_rejected_application_is_not_sent_and_can_be_proposed_again(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     document_id = written(chat, client, job_id)
     first = asks(client, job_id, document_id)
@@ -111,7 +109,7 @@ def test_a_no_sends_nothing_and_it_can_be_asked_again(client: Client, chat: Chat
     assert asks(client, job_id, document_id) != first
 
 
-def test_a_document_of_another_job_or_one_that_is_not_ready_is_not_sent(client: Client, chat: ChatServer) -> None:
+def test_a_document_for_another_job_or_not_yet_ready_is_not_sent(client: Client, chat: ChatServer) -> None:
     one, other = found(chat, client.user_id, 1), found(chat, client.user_id, 2)
     document_id = written(chat, client, one)
     unready = written(chat, client, other, status="running")
@@ -121,7 +119,7 @@ def test_a_document_of_another_job_or_one_that_is_not_ready_is_not_sent(client: 
     assert client.get("/api/approvals")["items"] == []
 
 
-def test_an_application_asks_once_how_the_employer_can_answer(client: Client, chat: ChatServer) -> None:
+def test_an_application_asks_once_for_contact_details(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     document_id = written(chat, client, job_id)
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
@@ -146,7 +144,7 @@ def test_an_application_asks_once_how_the_employer_can_answer(client: Client, ch
     assert client.get("/api/settings")["document_head"] == ["phone", "email"]
 
 
-def test_the_list_keeps_status_next_step_and_history(client: Client, chat: ChatServer) -> None:
+def test_the_application_list_stores_status_next_step_and_history(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     application = client.request("POST", f"/api/jobs/{job_id}/application").raise_for_status().json()
     path = f"/api/applications/{application['id']}"
@@ -214,7 +212,7 @@ def sent_by(world: World, user_id: str) -> list[dict[str, Any]]:
     return list(world.database["candidate_app_applications"].find({"user_id": user_id}))
 
 
-def test_a_yes_sends_it_once_word_for_word_and_the_list_says_so(world: World) -> None:
+def test_an_approved_application_is_sent_once_word_for_word_and_listed_as_applied(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "In March.", "run1"))
@@ -234,7 +232,7 @@ def test_a_yes_sends_it_once_word_for_word_and_the_list_says_so(world: World) ->
         world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run2"))
 
 
-def test_where_nobody_delivers_nothing_is_asked_and_it_is_said_before(world: World) -> None:
+def test_an_application_that_nobody_delivers_is_rejected_before_an_approval(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     world.candidate_app.api.delivers["adzuna"] = False
@@ -249,7 +247,7 @@ def test_where_nobody_delivers_nothing_is_asked_and_it_is_said_before(world: Wor
     assert asked.rationale.startswith("Qwestly delivers it to the employer.")
 
 
-def test_an_application_no_longer_delivered_is_not_said_to_be_sent(world: World) -> None:
+def test_an_application_no_longer_delivered_is_not_reported_as_sent(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
@@ -265,7 +263,7 @@ def test_an_application_no_longer_delivered_is_not_said_to_be_sent(world: World)
     assert (application.status, application.applied_at) == ("preparing", None)
 
 
-def test_an_application_is_sent_once_whatever_is_asked_and_changed_besides(world: World) -> None:
+def test_an_application_is_sent_once_despite_concurrent_requests_and_changes(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
 
@@ -298,7 +296,7 @@ def test_an_application_is_sent_once_whatever_is_asked_and_changed_besides(world
 
 
 @pytest.mark.parametrize("also_listed", [True, False])
-def test_two_pending_applications_for_one_job_send_one(world: World, also_listed: bool) -> None:
+def test_two_pending_applications_for_one_job_are_sent_once(world: World, also_listed: bool) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     proposals = [
@@ -339,7 +337,7 @@ def test_an_application_sent_by_its_user_is_not_sent_again(world: World) -> None
 
 
 @pytest.mark.thorough
-def test_more_than_twenty_questions_do_not_wait(world: World) -> None:
+def test_an_application_is_rejected_while_twenty_approvals_are_pending(world: World) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
     job_id, draft_id = ready(world, user_id)
     for number in range(MOST_WAITING):
@@ -356,7 +354,7 @@ def test_more_than_twenty_questions_do_not_wait(world: World) -> None:
     assert job_id not in job_ids
 
 
-def test_applying_is_offered_again_once_nothing_waits(client: Client, chat: ChatServer) -> None:
+def test_applying_is_offered_again_after_a_rejection_or_expiry(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     assert client.request("POST", f"/api/jobs/{job_id}/apply", json={"document_ids": ["none"]}).status_code == 404
     assert client.get(f"/api/jobs/{job_id}")["application_id"] is None
@@ -380,7 +378,7 @@ def test_applying_is_offered_again_once_nothing_waits(client: Client, chat: Chat
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_process_that_dies_while_it_notes_what_was_sent_leaves_it_to_the_sweep(
+def test_the_sweep_records_a_sent_application_after_its_process_died(
     world: World, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
@@ -420,7 +418,7 @@ def test_forgotten_words_are_not_sent_with_an_application(world: World) -> None:
         world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
 
 
-def test_a_step_is_told_once_when_it_is_due(world: World) -> None:
+def test_a_next_step_is_reported_once_when_due(world: World) -> None:
     now, user_id = world.clock(), "auth0|someone"
     new = Application(
         id="app_1", user_id=user_id, job_id="job_1", title="Nurse", created_at=now, updated_at=now, status="applied",
@@ -443,7 +441,7 @@ def test_a_step_is_told_once_when_it_is_due(world: World) -> None:
     assert world.run(remind_of_due_steps) == {}
 
 
-def test_steps_that_nobody_was_told_of_are_counted_with_the_age_of_the_oldest(
+def test_unreported_steps_are_counted_with_the_age_of_the_oldest(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = world.clock()
@@ -472,7 +470,7 @@ def test_steps_that_nobody_was_told_of_are_counted_with_the_age_of_the_oldest(
     assert left() == [(0, 0)]
 
 
-def test_a_change_read_from_a_message_says_how_sure_the_agent_is(
+def test_a_change_inferred_from_a_message_has_a_confidence(
     seeker: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     application = Application(
@@ -490,7 +488,7 @@ def test_a_change_read_from_a_message_says_how_sure_the_agent_is(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
-def test_no_level_sends_an_application_unasked(
+def test_no_level_sends_an_application_without_approval(
     seeker: Client, chat: ChatServer, model: ModelServer, level: str
 ) -> None:
     client = seeker

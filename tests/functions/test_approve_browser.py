@@ -60,7 +60,7 @@ def opened(page: Page, world: World, address: str) -> Page:
     return page
 
 
-def test_a_scanner_that_clicks_and_sends_all_there_is_changes_nothing(page: Page, world: World) -> None:
+def test_a_mail_scanner_that_clicks_and_submits_everything_changes_nothing(page: Page, world: World) -> None:
     link, before = page.url, world.dump()
     for number in range(page.locator("button, summary, a").count()):
         page.goto(link)
@@ -74,7 +74,7 @@ def test_a_scanner_that_clicks_and_sends_all_there_is_changes_nothing(page: Page
     assert world.dump() == before
 
 
-def test_a_person_decides_without_any_script(page_without_script: Page, world: World) -> None:
+def test_a_person_can_decide_without_javascript(page_without_script: Page, world: World) -> None:
     page = page_without_script
     quote = page.get_by_text("led a team of five")
     expect(quote).to_be_visible()
@@ -122,7 +122,7 @@ def test_the_approve_page_fits_a_phone_and_a_desktop(page: Page) -> None:
 
 @pytest.mark.nightly
 @each_screen
-def test_no_page_breaks_a_rule_of_accessibility(
+def test_the_approve_pages_have_no_accessibility_violations(
     shared: Page, world: World, address: str, scheme: Any, width: str
 ) -> None:
     shared.emulate_media(color_scheme=scheme)

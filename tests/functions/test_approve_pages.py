@@ -44,7 +44,7 @@ def heading(shown: Shown) -> str:
 
 
 @pytest.mark.thorough
-def test_a_link_shows_what_would_happen_and_by_when_it_must_be_decided(world: World, token: str) -> None:
+def test_a_link_shows_the_proposed_change_and_its_deadline(world: World, token: str) -> None:
     shown = world.get(token)
     assert shown.status == 200
     for said in (
@@ -58,7 +58,7 @@ def test_a_link_shows_what_would_happen_and_by_when_it_must_be_decided(world: Wo
         assert said in shown.text
 
 
-def test_a_mail_and_its_page_say_times_in_the_users_own_zone(world: World) -> None:
+def test_a_mail_and_its_page_show_times_in_the_users_time_zone(world: World) -> None:
     world.database["agent_settings"].insert_one({"_id": USER, "user_id": USER, "time_zone": "America/Sao_Paulo"})
     world.ask()
     shown = world.get(world.link())
@@ -67,7 +67,7 @@ def test_a_mail_and_its_page_say_times_in_the_users_own_zone(world: World) -> No
         assert "UTC" not in text
 
 
-def test_a_card_is_shown_with_its_evidence_and_with_what_was_left_out(world: World) -> None:
+def test_a_card_is_shown_with_its_evidence_and_the_claims_left_out(world: World) -> None:
     world.ask(proposal=CARD)
     shown = world.get(world.link()).text
     assert '<summary aria-label="Evidence 1: compare the underlined words">1?</summary>' in shown
@@ -81,14 +81,14 @@ def test_a_card_is_shown_with_its_evidence_and_with_what_was_left_out(world: Wor
         assert said in shown
 
 
-def test_none_of_the_three_answers_is_chosen_beforehand(world: World, token: str) -> None:
+def test_none_of_the_three_decisions_is_preselected(world: World, token: str) -> None:
     shown = world.get(token).text
     assert re.findall(r'<input type="radio" name="decision" value="(\w+)">', shown) == ["approve", "revise", "reject"]
     assert " checked" not in shown
     assert "<script" not in shown
 
 
-def test_a_yes_is_carried_out_at_once(world: World, token: str) -> None:
+def test_an_approval_on_the_page_is_executed_at_once(world: World, token: str) -> None:
     shown = world.decide(token)
     assert (shown.status, heading(shown)) == (200, "You approved this")
     assert "Your profile is changed." in shown.text
@@ -104,7 +104,7 @@ def test_a_yes_is_carried_out_at_once(world: World, token: str) -> None:
     ("decision", "status", "said"),
     [("reject", "rejected", "You declined"), ("revise", "revised", "You asked for changes")],
 )
-def test_any_other_answer_changes_nothing_and_keeps_the_words(
+def test_any_other_decision_changes_nothing_and_stores_the_reason(
     world: World, token: str, decision: str, status: str, said: str
 ) -> None:
     shown = world.decide(token, decision, "Not <b>yet</b>\r\nplease")
@@ -138,7 +138,7 @@ def test_an_incomplete_form_is_shown_again_and_decides_nothing(world: World, tok
         assert world.dump() == before
 
 
-def test_words_are_kept_without_what_nobody_sees(world: World, token: str) -> None:
+def test_invisible_characters_are_removed_from_a_reason(world: World, token: str) -> None:
     world.decide(
         token,
         "reject",
@@ -147,13 +147,13 @@ def test_words_are_kept_without_what_nobody_sees(world: World, token: str) -> No
     assert world.approval().reason == "no 🤔 \nthanks"
 
 
-def test_a_form_in_broken_utf8_is_a_form_all_the_same(world: World, token: str) -> None:
+def test_a_form_in_invalid_utf8_is_accepted(world: World, token: str) -> None:
     digest = world.sha256_hex(token)
     body = f"decision=reject&args_digest={digest}&reason=".encode() + b"%ff%fe no"
     assert heading(world.ask_page("POST", f"/approve/{token}", body)) == "You declined"
 
 
-def test_the_first_answer_counts_and_a_later_one_is_told_so(world: World, token: str) -> None:
+def test_the_first_decision_counts_and_a_later_one_gets_its_outcome(world: World, token: str) -> None:
     digest = world.sha256_hex(token)
     world.decide(token, "reject")
     before = world.dump()
@@ -165,14 +165,14 @@ def test_the_first_answer_counts_and_a_later_one_is_told_so(world: World, token:
     assert world.dump() == before
 
 
-def test_each_mails_link_leads_to_the_same_question(world: World, token: str) -> None:
+def test_the_links_of_a_mail_and_its_reminder_lead_to_the_same_approval(world: World, token: str) -> None:
     world.clock.advance(DAY)
     reminder = world.link()
     assert reminder != token
     assert heading(world.decide(token)) == heading(world.get(reminder)) == "You approved this"
 
 
-def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -> None:
+def test_an_expired_link_decides_nothing(world: World, token: str) -> None:
     digest = world.sha256_hex(token)
     world.clock.advance(2 * DAY)
     before = world.dump()
@@ -187,7 +187,7 @@ def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -
     assert world.database["candidates_enhanced"].find_one({"user_id": USER})["headline"] == "Product Manager"  # type: ignore[index]
 
 
-def test_a_published_card_can_be_seen_as_others_see_it(world: World) -> None:
+def test_the_page_of_a_published_card_links_to_its_public_view(world: World) -> None:
     approval = world.ask(proposal=CARD)
     token = world.link()
     assert "See it as others do" not in world.get(token).text
@@ -197,7 +197,7 @@ def test_a_published_card_can_be_seen_as_others_see_it(world: World) -> None:
     assert f'<a class="action" href="{url}" rel="noreferrer">See it as others do</a>' in world.get(token).text
 
 
-def test_words_changed_since_the_question_before_are_marked(world: World) -> None:
+def test_a_revised_proposal_marks_the_words_that_changed(world: World) -> None:
     world.ask(proposal=CARD)
     world.link(ONE)
     assert CARD.preview
@@ -216,7 +216,7 @@ def test_words_changed_since_the_question_before_are_marked(world: World) -> Non
         assert "New: “Led a team" not in told
 
 
-def test_a_decision_of_the_chat_is_shown(world: World, token: str) -> None:
+def test_a_decision_made_in_the_chat_is_shown(world: World, token: str) -> None:
     decision = Decision(decision="reject", args_digest=world.sha256_hex(token), reason="Later.")
     world.run(lambda services: decide_and_follow_up(services, USER, ONE, decision, by="chat", where="test"))
     assert heading(world.get(token)) == "You declined"
@@ -238,7 +238,7 @@ TAMPERED: list[Callable[[str], str]] = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_link_that_is_none_says_so_and_does_nothing(world: World, token: str, method: str) -> None:
+def test_an_invalid_link_says_so_and_changes_nothing(world: World, token: str, method: str) -> None:
     digest, before = world.sha256_hex(token), world.dump()
     fields = {"decision": "approve", "args_digest": digest}
     for tampered in TAMPERED:
@@ -250,7 +250,7 @@ def test_a_link_that_is_none_says_so_and_does_nothing(world: World, token: str, 
         assert world.dump() == before
 
 
-def test_a_link_decides_nothing_but_its_own_question(world: World, token: str) -> None:
+def test_a_link_decides_only_its_own_approval(world: World, token: str) -> None:
     world.ask(TWO, CARD)
     other = world.link(TWO)
     before = world.dump()
@@ -280,7 +280,7 @@ async def made_for(services: Services, approval_id: str) -> str:
     return new_link_token(services, approval_id)
 
 
-def test_an_irreversible_change_is_decided_where_one_is_signed_in(world: World) -> None:
+def test_an_irreversible_change_needs_a_sign_in(world: World) -> None:
     card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
     world.database["qc_sections"].insert_one({"_id": "card_1", **card})
     approval = world.ask(proposal=DELETION)
@@ -297,7 +297,7 @@ def test_an_irreversible_change_is_decided_where_one_is_signed_in(world: World) 
 
 
 @pytest.mark.parametrize("proposal", [DELETION, AUTONOMY], ids=lambda proposal: proposal.action.tool)
-def test_no_link_decides_what_needs_a_sign_in_however_it_came_so_far(world: World, proposal: Proposal) -> None:
+def test_an_approval_that_needs_a_sign_in_is_never_decided_by_link(world: World, proposal: Proposal) -> None:
     card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
     world.database["qc_sections"].insert_one({"_id": "card_1", **card})
     approval = world.ask(proposal=proposal)
@@ -316,7 +316,7 @@ NO_FORMS = [
 ]
 
 
-def test_a_body_that_is_not_the_form_decides_nothing(world: World, token: str) -> None:
+def test_a_body_other_than_the_form_decides_nothing(world: World, token: str) -> None:
     before = world.dump()
     for body, kind, status in NO_FORMS:
         shown = world.ask_page("POST", f"/approve/{token}", body, kind=kind)
@@ -325,13 +325,13 @@ def test_a_body_that_is_not_the_form_decides_nothing(world: World, token: str) -
         assert world.dump() == before
 
 
-def test_a_body_longer_than_the_form_is_read_for_no_method(world: World, token: str) -> None:
+def test_an_oversized_body_is_rejected_for_every_method(world: World, token: str) -> None:
     for method in ("GET", "HEAD", "POST", "OPTIONS", "PUT"):
         shown = world.get(token, method, body=b"x" * 17_000)
         assert (shown.status, shown.headers["cache-control"]) == (413, "no-store"), method
 
 
-def test_no_other_method_does_anything(world: World, token: str) -> None:
+def test_other_methods_change_nothing(world: World, token: str) -> None:
     before = world.dump()
     for method in ("PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"):
         shown = world.get(token, method)
@@ -340,7 +340,7 @@ def test_no_other_method_does_anything(world: World, token: str) -> None:
 
 
 @pytest.mark.thorough
-def test_no_look_changes_a_document(world: World, token: str) -> None:
+def test_viewing_a_page_changes_no_document(world: World, token: str) -> None:
     before = world.dump()
     assert before["agent_approvals"]
     for number in range(count(150, 1_000)):
@@ -349,7 +349,7 @@ def test_no_look_changes_a_document(world: World, token: str) -> None:
     assert world.dump() == before
 
 
-def test_a_head_has_the_headers_alone(world: World, token: str) -> None:
+def test_a_head_request_returns_only_the_headers(world: World, token: str) -> None:
     assert world.get(token, "HEAD").text == ""
 
 
@@ -362,7 +362,7 @@ SECURITY = {
 
 
 @pytest.mark.thorough
-def test_every_answer_may_be_kept_framed_and_told_to_nobody(world: World, token: str) -> None:
+def test_every_response_forbids_caching_framing_and_referrers(world: World, token: str) -> None:
     answers = [
         world.get(token),
         world.get(token, "HEAD"),
@@ -392,7 +392,7 @@ def ask_with_task_token(world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_twenty_concurrent_answers_count_once_and_get_one_outcome(world: World) -> None:
+def test_twenty_concurrent_decisions_count_once_and_get_the_same_outcome(world: World) -> None:
     """Twenty is the concurrency that prod reserves for the pages."""
     ask_with_task_token(world)
     token = world.link()
@@ -406,7 +406,7 @@ def test_twenty_concurrent_answers_count_once_and_get_one_outcome(world: World) 
 
 
 @pytest.mark.thorough
-def test_two_different_concurrent_answers_both_show_the_first(world: World) -> None:
+def test_two_conflicting_concurrent_decisions_both_show_the_first(world: World) -> None:
     ask_with_task_token(world)
     token = world.link()
     digest = world.sha256_hex(token)
@@ -417,7 +417,7 @@ def test_two_different_concurrent_answers_both_show_the_first(world: World) -> N
     assert world.wire.calls["send_task_success"] == 1
 
 
-def test_neither_token_is_in_any_answer_record_or_log(
+def test_neither_token_is_in_any_response_record_or_log(
     world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -449,7 +449,7 @@ def test_neither_token_is_in_any_answer_record_or_log(
         assert SEALED_BY not in each
 
 
-def test_where_the_execution_cannot_be_told_the_decision_stands_and_the_sweep_tells_it(world: World) -> None:
+def test_if_its_execution_cannot_be_notified_a_decision_is_kept_for_the_sweep(world: World) -> None:
     ask_with_task_token(world)
     token = world.link()
     world.wire.failing["send_task_success"] = ClientError({"Error": {"Code": "Throttling"}}, "SendTaskSuccess")
@@ -464,7 +464,9 @@ def test_where_the_execution_cannot_be_told_the_decision_stands_and_the_sweep_te
     assert world.approval().told_execution
 
 
-def test_too_many_requests_of_a_page_have_to_wait(world: World, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_requests_for_a_page_are_rate_limited(
+    world: World, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("qwestly_agent.approvals.links.MOST_A_MINUTE", 5)
     before = world.dump()
     assert [world.get(token).status for _ in range(7)] == [200] * 5 + [429] * 2
@@ -476,7 +478,7 @@ def test_too_many_requests_of_a_page_have_to_wait(world: World, token: str, monk
 
 
 @pytest.mark.thorough
-def test_a_guesser_of_links_is_limited_without_limiting_others(world: World, token: str) -> None:
+def test_guessing_links_is_rate_limited_without_affecting_others(world: World, token: str) -> None:
     statuses = [world.get(f"{number:043}", source="198.51.100.1").status for number in range(60)]
     assert statuses == sorted(statuses)
     assert set(statuses) == {404, 429}
@@ -485,7 +487,7 @@ def test_a_guesser_of_links_is_limited_without_limiting_others(world: World, tok
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_without_the_database_nothing_is_decided_and_nothing_told(
+def test_without_the_database_nothing_is_decided_or_shown(
     aws: AwsServer, mongodb_uri: str, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qwestly_agent.bootstrap.DATABASE_ANSWERS_WITHIN_SECONDS", 1)
@@ -501,7 +503,7 @@ def test_without_the_database_nothing_is_decided_and_nothing_told(
         assert "<form" not in shown.text
 
 
-def test_an_unforeseen_error_is_told_without_its_words(
+def test_an_unexpected_error_is_shown_without_its_details(
     world: World, token: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     world.database["agent_approvals"].update_one({"_id": ONE}, {"$set": {"preview": '{"title": 7, "secret": 1}'}})
@@ -511,7 +513,7 @@ def test_an_unforeseen_error_is_told_without_its_words(
     assert "secret" not in shown.text + capfd.readouterr().out
 
 
-def test_hostile_text_is_shown_as_text(world: World) -> None:
+def test_hostile_text_is_escaped(world: World) -> None:
     hostile = '"><script>alert(1)</script>\u202e{{ 7 * 7 }}'
     world.ask(proposal=replace(HEADLINE, args={"field": "headline", "value": hostile}, rationale=hostile))
     shown = world.get(world.link()).text

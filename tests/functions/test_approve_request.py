@@ -75,7 +75,7 @@ def waiting(world: World) -> str:
     return until(lambda: world.run(lambda services: services.drafts.get(USER, "draft_1")).approval_id, 60)
 
 
-def test_the_execution_waits_until_its_user_says_yes_by_the_link(world: World) -> None:
+def test_the_execution_waits_until_its_user_approves_by_link(world: World) -> None:
     level(world, "L2")
     execution = world.aws.start(MACHINE, GIVEN)
     approval_id = waiting(world)
@@ -89,7 +89,7 @@ def test_the_execution_waits_until_its_user_says_yes_by_the_link(world: World) -
 
 
 @pytest.mark.thorough
-def test_a_question_in_the_chat_is_mailed_only_if_unanswered_there(world: World) -> None:
+def test_an_approval_in_the_chat_is_mailed_only_if_undecided_there(world: World) -> None:
     world.request(task_token="first")
     assert world.approval(waiting(world)).answer == "ask"
     world.clock.advance(599)
@@ -101,7 +101,7 @@ def test_a_question_in_the_chat_is_mailed_only_if_unanswered_there(world: World)
 
 
 @pytest.mark.thorough
-def test_a_state_that_is_delivered_again_asks_once_and_the_newest_token_counts(world: World) -> None:
+def test_a_redelivered_state_asks_once_and_uses_the_newest_task_token(world: World) -> None:
     level(world, "L2")
     first = world.request(task_token="first")
     second = world.request(task_token="second")
@@ -115,7 +115,7 @@ def test_a_state_that_is_delivered_again_asks_once_and_the_newest_token_counts(w
 
 
 @pytest.mark.thorough
-def test_a_state_that_is_delivered_again_after_the_decision_is_answered_at_once(world: World) -> None:
+def test_a_state_redelivered_after_the_decision_completes_at_once(world: World) -> None:
     level(world, "L2")
     approval_id = world.request(task_token="first")["approval_id"]
     world.decide(world.link(approval_id), "reject")
@@ -127,7 +127,7 @@ def test_a_state_that_is_delivered_again_after_the_decision_is_answered_at_once(
 
 
 @pytest.mark.parametrize(("is_gone", "told"), [(False, "published"), (True, "drafted")])
-def test_a_yes_for_which_no_execution_waits_is_told_by_its_outcome_alone(
+def test_an_approval_without_a_waiting_execution_is_reported_only_by_its_outcome(
     world: World, is_gone: bool, told: str
 ) -> None:
     level(world, "L2")
@@ -141,7 +141,7 @@ def test_a_yes_for_which_no_execution_waits_is_told_by_its_outcome_alone(
 
 
 @pytest.mark.thorough
-def test_another_round_is_another_question(world: World) -> None:
+def test_each_round_of_a_draft_has_its_own_approval(world: World) -> None:
     first = world.request(task_token="first")["approval_id"]
     world.run(lambda services: services.drafts.update(USER, "draft_1", services.clock(), round=2))
     second = world.request(task_token="second")["approval_id"]
@@ -152,7 +152,7 @@ def test_another_round_is_another_question(world: World) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("chosen", "end"), [("L0", "Drafted"), ("L1", "Stopped")])
-def test_nothing_is_asked_where_it_is_not_allowed_or_braked(world: World, chosen: Level, end: str) -> None:
+def test_no_approval_is_created_if_the_level_or_the_brake_forbids_it(world: World, chosen: Level, end: str) -> None:
     level(world, chosen)
     if chosen == "L1":
         world.pull_brake()
@@ -163,7 +163,7 @@ def test_nothing_is_asked_where_it_is_not_allowed_or_braked(world: World, chosen
 
 
 @pytest.mark.thorough
-def test_an_input_of_another_version_is_understood(world: World) -> None:
+def test_an_input_with_unknown_fields_is_accepted(world: World) -> None:
     assert world.request(task_token="first", unheard_of=True)["status"] == "pending"
 
 
@@ -184,7 +184,7 @@ def kept_texts(world: World) -> list[str]:
     return [secret for secret in SECRETS if secret in f"{elsewhere} {mails}"]
 
 
-def test_a_yes_keeps_what_was_proposed_and_the_record_forgets_what_it_was(world: World) -> None:
+def test_approved_memories_are_stored_and_removed_from_the_approval_record(world: World) -> None:
     ids = world.proposed(*SECRETS)
     approval_id = world.request_memories(ids)["approval_id"]
     approval = world.approval(approval_id)
@@ -205,7 +205,7 @@ def test_a_yes_keeps_what_was_proposed_and_the_record_forgets_what_it_was(world:
 
 
 @pytest.mark.parametrize("chosen", everyday(2, ["L0", "L1", "L2", "L3"]))
-def test_at_each_level_it_is_asked_and_mailed_without_what_it_is_about(world: World, chosen: Level) -> None:
+def test_at_each_level_an_approval_of_memories_is_mailed_without_their_content(world: World, chosen: Level) -> None:
     level(world, chosen)
     ids = world.proposed(SECRETS[0])
     approval = world.approval(world.request_memories(ids)["approval_id"])
@@ -220,7 +220,7 @@ def test_at_each_level_it_is_asked_and_mailed_without_what_it_is_about(world: Wo
 
 
 @pytest.mark.thorough
-def test_a_no_and_no_answer_leave_nothing_of_it_also_where_the_execution_is_gone(world: World) -> None:
+def test_rejected_and_expired_memories_are_deleted_even_without_an_execution(world: World) -> None:
     for batch in ("batch_1", "batch_2"):
         approval_id = world.request_memories(world.proposed(SECRETS[0]), batch_id=batch)["approval_id"]
         assert kept_texts(world) == [SECRETS[0]]
@@ -235,7 +235,7 @@ def test_a_no_and_no_answer_leave_nothing_of_it_also_where_the_execution_is_gone
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
-def test_the_fourth_question_about_memories_asks_about_all_of_them(world: World, decision: Verb) -> None:
+def test_the_fourth_approval_of_memories_replaces_the_pending_three(world: World, decision: Verb) -> None:
     contents = [f"Secret {number}" for number in range(4)]
     asked: list[str] = []
     for number, content in enumerate(contents):
@@ -259,7 +259,7 @@ def test_the_fourth_question_about_memories_asks_about_all_of_them(world: World,
 
 
 @pytest.mark.thorough
-def test_delivered_twice_it_asks_once_also_after_the_decision(world: World) -> None:
+def test_a_duplicate_delivery_asks_about_memories_once_even_after_the_decision(world: World) -> None:
     ids = world.proposed(*SECRETS)
     first = world.request_memories(ids)
     assert world.request_memories(ids, task_token="second") == first
@@ -274,7 +274,7 @@ def test_delivered_twice_it_asks_once_also_after_the_decision(world: World) -> N
 
 
 @pytest.mark.thorough
-def test_a_memory_forgotten_before_the_decision_is_neither_shown_nor_kept(world: World) -> None:
+def test_a_memory_forgotten_before_the_decision_is_neither_shown_nor_stored(world: World) -> None:
     ids = world.proposed(*SECRETS)
     approval_id = world.request_memories(ids)["approval_id"]
     token = world.link(approval_id)
@@ -292,7 +292,7 @@ def test_a_memory_forgotten_before_the_decision_is_neither_shown_nor_kept(world:
     assert world.statuses() == {ids[0]: "forgotten", SECRETS[1]: "active"}
 
 
-def test_a_memory_forgotten_while_being_asked_about_is_not_in_the_record(world: World) -> None:
+def test_a_memory_forgotten_while_being_proposed_is_not_in_the_record(world: World) -> None:
     ids = world.proposed(*SECRETS)
 
     async def forgetful(services: Services) -> None:
@@ -314,7 +314,7 @@ def test_a_memory_forgotten_while_being_asked_about_is_not_in_the_record(world: 
     assert kept_texts(world) == [SECRETS[1]]
 
 
-def test_where_all_was_forgotten_a_yes_says_so_and_nothing_is_asked(world: World) -> None:
+def test_approving_only_forgotten_memories_says_so_and_they_are_not_proposed_again(world: World) -> None:
     ids = world.proposed(SECRETS[0])
     approval_id = world.request_memories(ids)["approval_id"]
     token = world.link(approval_id)
@@ -328,7 +328,7 @@ def test_where_all_was_forgotten_a_yes_says_so_and_nothing_is_asked(world: World
     assert len(world.dump()["agent_approvals"]) == 1
 
 
-def test_a_process_that_dies_while_it_keeps_them_leaves_what_the_sweep_does(world: World) -> None:
+def test_the_sweep_completes_storing_approved_memories_after_a_crash(world: World) -> None:
     ids = world.proposed(*SECRETS)
     approval_id = world.request_memories(ids)["approval_id"]
     world.decide(world.link(approval_id))
@@ -349,7 +349,7 @@ def test_a_process_that_dies_while_it_keeps_them_leaves_what_the_sweep_does(worl
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("decision", ["revise", "edit"])
-def test_an_approval_of_memories_takes_no_edit_and_no_change_request(world: World, decision: Verb) -> None:
+def test_an_approval_of_memories_accepts_no_edit_or_change_request(world: World, decision: Verb) -> None:
     approval_id = world.request_memories(world.proposed(SECRETS[0]))["approval_id"]
     approval = world.approval(approval_id)
     given = {"memory_ids": []} if decision == "edit" else None

@@ -83,7 +83,7 @@ def execution(world: World) -> Callable[[], str]:
     return waits
 
 
-def test_a_mail_goes_to_the_address_that_the_candidate_app_knows(world: World) -> None:
+def test_a_mail_goes_to_the_address_stored_in_the_candidate_app(world: World) -> None:
     world.ask()
     assert world.sweep() == {"due": 1, "mailed": 1}
     [mail] = world.aws.outbox
@@ -95,7 +95,7 @@ def test_a_mail_goes_to_the_address_that_the_candidate_app_knows(world: World) -
     assert world.sweep() == {"due": 0}
 
 
-def test_there_is_one_reminder_at_half_of_the_time_with_a_link_of_its_own(world: World) -> None:
+def test_one_reminder_with_its_own_link_is_sent_at_half_time(world: World) -> None:
     world.ask()
     first = world.link()
     world.clock.advance(24 * HOUR - 1)
@@ -118,7 +118,7 @@ def unsubscribe_path(world: World) -> str:
 
 
 @pytest.mark.parametrize("ended", ["questions", "reminders"])
-def test_the_link_in_a_mail_ends_its_kind_alone_and_its_user_is_told(world: World, ended: str) -> None:
+def test_the_unsubscribe_link_ends_only_its_kind_of_mail_and_confirms_it(world: World, ended: str) -> None:
     world.ask()
     world.sweep()
     if ended == "reminders":
@@ -158,7 +158,7 @@ def test_a_decided_approval_gets_no_reminder(world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_a_mail_that_ses_refuses_is_tried_five_times_at_most(world: World) -> None:
+def test_a_mail_rejected_by_ses_is_tried_at_most_five_times(world: World) -> None:
     world.ask(proposal=CARD)
     world.wire.failing["send_email"] = REFUSED
     for _ in range(7 * 24 * 12 - 1):  # every five minutes until the end
@@ -170,7 +170,7 @@ def test_a_mail_that_ses_refuses_is_tried_five_times_at_most(world: World) -> No
     assert world.approval().status == "pending"
 
 
-def test_a_mail_that_was_refused_comes_later(world: World) -> None:
+def test_a_rejected_mail_is_sent_later(world: World) -> None:
     world.ask()
     world.wire.failing["send_email"] = REFUSED
     world.sweep()
@@ -182,7 +182,7 @@ def test_a_mail_that_was_refused_comes_later(world: World) -> None:
     assert world.get(token).status == 200
 
 
-def test_an_event_is_put_on_the_bus_signed_and_without_words(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signed_event_without_user_content_is_put_on_the_bus(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     secret, put = "s" * 32, list[dict[str, Any]]()
 
     class Bridge:
@@ -220,7 +220,7 @@ def test_an_event_is_put_on_the_bus_signed_and_without_words(world: World, monke
     assert "put" not in world.sweep(), "without a bus nothing is put"
 
 
-def test_without_an_address_nothing_is_mailed_and_it_is_noted_once(world: World) -> None:
+def test_without_an_address_nothing_is_mailed_and_the_reason_is_recorded_once(world: World) -> None:
     world.database["candidates_enhanced"].update_one({"user_id": USER}, {"$set": {"email": ""}})
     world.ask()
     world.sweep()
@@ -229,7 +229,7 @@ def test_without_an_address_nothing_is_mailed_and_it_is_noted_once(world: World)
     assert world.approval().audit[-1].endswith("not mailed: no address")
 
 
-def test_a_stage_without_a_sender_mails_nothing_and_is_refused_nothing(world: World) -> None:
+def test_a_stage_without_a_sender_sends_no_mail_and_does_not_retry(world: World) -> None:
     async def swept(services: Services) -> dict[str, int]:
         return await due.sweep(replace(services, settings=replace(services.settings, mail_from="")), lambda: 55.0)
 
@@ -239,7 +239,7 @@ def test_a_stage_without_a_sender_mails_nothing_and_is_refused_nothing(world: Wo
     assert world.approval().audit[-1].endswith("not mailed: no sender")
 
 
-def test_behind_a_distribution_the_pages_answer_nobody_else(world: World) -> None:
+def test_behind_a_distribution_the_pages_reject_direct_requests(world: World) -> None:
     async def changed(services: Services) -> None:
         settings = replace(services.settings, behind_distribution=1, origin_secret="new,old")
         services.secrets.settings, services.secrets._read = settings, lambda: settings
@@ -269,7 +269,7 @@ def test_an_irreversible_change_is_mailed_without_a_link(world: World) -> None:
     assert link.startswith("questions:"), "it ends mails, and decides nothing"
 
 
-def test_under_the_brake_nothing_is_mailed_and_after_it_everything(world: World) -> None:
+def test_mails_wait_while_the_brake_is_on_and_are_sent_afterwards(world: World) -> None:
     world.ask()
     world.pull_brake()
     world.sweep()
@@ -283,7 +283,7 @@ def test_under_the_brake_nothing_is_mailed_and_after_it_everything(world: World)
 
 
 @pytest.mark.thorough
-def test_two_sweeps_at_once_mail_and_expire_once(world: World) -> None:
+def test_two_concurrent_sweeps_mail_and_expire_once(world: World) -> None:
     for number in range(10):
         world.ask(f"ap_{number:032}", card_of(number))
     world.ask(TWO)
@@ -297,7 +297,7 @@ def test_two_sweeps_at_once_mail_and_expire_once(world: World) -> None:
     assert len(world.aws.outbox) == 11
 
 
-def test_a_yes_that_was_left_behind_is_carried_out(world: World) -> None:
+def test_an_approval_left_behind_is_executed_by_the_sweep(world: World) -> None:
     world.ask()
     decided(world)
     world.sweep()
@@ -308,7 +308,7 @@ def test_a_yes_that_was_left_behind_is_carried_out(world: World) -> None:
     assert world.sweep() == {"due": 0}
 
 
-def test_an_effect_nobody_knows_the_outcome_of_is_asked_after_and_done_once(world: World) -> None:
+def test_an_unknown_outcome_is_looked_up_by_the_sweep_and_the_action_runs_once(world: World) -> None:
     world.ask()
     token = world.link()
     world.candidate_app.misbehave("drop_after")
@@ -322,7 +322,9 @@ def test_an_effect_nobody_knows_the_outcome_of_is_asked_after_and_done_once(worl
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("verb", ["approve", "reject", "revise"])
-def test_an_execution_that_was_not_told_is_told(world: World, execution: Callable[[], str], verb: str) -> None:
+def test_an_execution_not_yet_notified_is_notified_by_the_sweep(
+    world: World, execution: Callable[[], str], verb: str
+) -> None:
     started = execution()
     decided(world, verb)
     world.clock.advance(MINUTE)
@@ -334,7 +336,7 @@ def test_an_execution_that_was_not_told_is_told(world: World, execution: Callabl
 
 
 @pytest.mark.thorough
-def test_a_notified_execution_has_five_minutes_of_its_own(world: World, execution: Callable[[], str]) -> None:
+def test_a_notified_execution_has_five_minutes_to_act_itself(world: World, execution: Callable[[], str]) -> None:
     execution()
     decided(world)
     for _ in range(4):
@@ -346,7 +348,7 @@ def test_a_notified_execution_has_five_minutes_of_its_own(world: World, executio
     assert headline(world) == "Head of Product"
 
 
-def test_an_execution_is_told_that_nobody_came(world: World, execution: Callable[[], str]) -> None:
+def test_an_execution_is_notified_that_its_approval_expired(world: World, execution: Callable[[], str]) -> None:
     started = execution()
     world.clock.advance(2 * DAY)
     assert world.sweep()["expired"] == 1
@@ -354,7 +356,7 @@ def test_an_execution_is_told_that_nobody_came(world: World, execution: Callable
     assert world.sweep() == {"due": 0}
 
 
-def test_an_execution_that_can_never_be_notified_is_given_up_and_blocks_nobody(world: World) -> None:
+def test_an_execution_that_can_never_be_notified_is_abandoned_and_blocks_no_other(world: World) -> None:
     world.ask(
         task_token=world.run(lambda services: services.workflows.seal("of-nobody", TWO))
     )  # sealed for another record
@@ -366,7 +368,7 @@ def test_an_execution_that_can_never_be_notified_is_given_up_and_blocks_nobody(w
     assert world.sweep() == {"due": 0}
 
 
-def test_an_execution_that_waits_no_more_is_not_asked_again(world: World) -> None:
+def test_an_execution_that_no_longer_waits_is_not_notified_again(world: World) -> None:
     world.ask(task_token=world.run(lambda services: services.workflows.seal("of-nobody", ONE)))
     decided(world, "reject")
     world.clock.advance(MINUTE)
@@ -375,14 +377,14 @@ def test_an_execution_that_waits_no_more_is_not_asked_again(world: World) -> Non
     assert world.sweep() == {"due": 0}
 
 
-def test_one_bad_record_does_not_stop_the_others(world: World) -> None:
+def test_one_invalid_record_does_not_stop_the_others(world: World) -> None:
     world.ask(ONE)
     world.ask(TWO, CARD)
     world.database["agent_approvals"].update_one({"_id": ONE}, {"$set": {"preview": "no JSON"}})
     assert world.sweep() == {"due": 2, "failed": 1, "mailed": 1}
 
 
-def test_records_that_fail_each_time_keep_nothing_behind_them_from_its_turn(
+def test_records_that_always_fail_do_not_block_those_behind_them(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.ask(ONE)
@@ -407,13 +409,13 @@ def sweep_one(world: World) -> dict[str, int]:
     return world.run(lambda services: due.sweep(one_at_a_time(services), lambda: 55.0))
 
 
-def test_with_little_time_left_nothing_begins(world: World) -> None:
+def test_with_little_time_left_the_sweep_starts_nothing(world: World) -> None:
     world.ask()
     assert clock.handler({}, Context("clock", 1769, 10)) == {"due": 1, "left": 1}
     assert world.aws.outbox == []
 
 
-def test_a_new_draft_that_cannot_be_begun_for_an_hour_is_told_as_failed(world: World) -> None:
+def test_a_draft_that_cannot_start_for_an_hour_is_reported_as_failed(world: World) -> None:
     world.wire.failing["start_execution"] = ClientError({"Error": {"Code": "ThrottlingException"}}, "StartExecution")
     world.ask(conversation_id="c1")
     shown = world.decide(world.link(), "revise", "Shorter, please")

@@ -36,7 +36,7 @@ def waits(answer: Answer) -> bool:
     return "approval_required" in answer.names
 
 
-def test_a_requested_change_is_done_at_once_recorded_and_undoable(
+def test_a_requested_change_is_executed_at_once_recorded_and_undoable(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
@@ -53,7 +53,7 @@ def test_a_requested_change_is_done_at_once_recorded_and_undoable(
     assert judged(model) == 0 or model.requests[-1].json["messages"][-1]["content"] == "Sure?"
 
 
-def test_beyond_its_limit_a_day_an_action_needs_approval_again(
+def test_over_its_daily_limit_an_action_needs_approval_again(
     chat: ChatServer, person: Client, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limited = replace(ACTIONS["update_profile_field"], most_unasked_a_day=1)
@@ -70,7 +70,7 @@ def test_beyond_its_limit_a_day_an_action_needs_approval_again(
 @pytest.mark.parametrize(
     "reply", [wishes(""), wishes("words that nobody typed"), *NO_JUDGE[:1]], ids=["no", "made up", "away"]
 )
-def test_without_a_judge_who_finds_the_words_it_asks(
+def test_a_change_the_judge_does_not_find_in_the_message_needs_approval(
     chat: ChatServer, person: Client, model: ModelServer, reply: Reply
 ) -> None:
     model.script(wants(), reply, reply)
@@ -102,7 +102,7 @@ def test_without_a_judge_who_finds_the_words_it_asks(
         "a longer word",
     ],
 )
-def test_code_alone_asks_about_what_is_long_pasted_or_without_the_value(
+def test_a_long_or_pasted_message_or_one_without_the_value_needs_approval(
     chat: ChatServer, person: Client, model: ModelServer, message: str
 ) -> None:
     model.script(wants(), wishes(message.strip()[:40]))
@@ -111,7 +111,7 @@ def test_code_alone_asks_about_what_is_long_pasted_or_without_the_value(
     assert profile_of(chat, person)["headline"] == "Product Manager"
 
 
-def test_each_item_that_is_new_or_gone_must_be_named(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_each_added_or_removed_item_must_be_named(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants("skills", ["SQL", "Go"]), wishes("Add Go to my skills"), Reply(text="Done."))
     assert person.say("Add Go to my skills").text == "Done."
     assert profile_of(chat, person)["skills"] == ["SQL", "Go"]
@@ -122,7 +122,7 @@ def test_each_item_that_is_new_or_gone_must_be_named(chat: ChatServer, person: C
     assert profile_of(chat, person)["skills"] == ["SQL", "Go"]
 
 
-def test_the_label_of_a_way_to_work_stands_for_it(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_the_label_of_a_work_mode_counts_as_its_name(chat: ChatServer, person: Client, model: ModelServer) -> None:
     change = {"name": "work_mode", "value": "remote"}
     words = "Set my work mode to home office"
     model.script(
@@ -131,7 +131,7 @@ def test_the_label_of_a_way_to_work_stands_for_it(chat: ChatServer, person: Clie
     assert person.say(words).text == "Ok."
 
 
-def test_one_message_has_one_change_unasked_however_often_it_is_answered(
+def test_one_message_allows_one_change_without_approval_however_often_answered(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     message = "Add Go to my skills"
@@ -150,7 +150,7 @@ def test_one_message_has_one_change_unasked_however_often_it_is_answered(
     assert set(profile_of(chat, person)["skills"]) == {"SQL", new}
 
 
-def test_a_change_that_others_see_always_asks(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_a_public_change_always_needs_approval(chat: ChatServer, person: Client, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         card = {"user_id": person.user_id, "card_id": "two", "headline": "Product", "sections": [], "active": False}
         mongo[chat.settings.mongodb_database][candidate_data.CARDS].insert_one(card)
@@ -164,7 +164,7 @@ def test_a_change_that_others_see_always_asks(chat: ChatServer, person: Client, 
     assert judged(model) == 0
 
 
-def test_an_irreversible_change_always_asks(person: Client, model: ModelServer) -> None:
+def test_an_irreversible_change_always_needs_approval(person: Client, model: ModelServer) -> None:
     message = "Read https://www.linkedin.com/in/ada please"
     model.script(Reply(tool_calls=[{"name": "ingest_linkedin_profile", "arguments": {}}]), wishes(message))
     assert waits(person.say(message))
@@ -174,7 +174,7 @@ def test_an_irreversible_change_always_asks(person: Client, model: ModelServer) 
 # --- the seven tries --------------------------------------------------------------------------------------------------
 
 
-def test_a_strangers_text_of_two_turns_ago_changes_nothing(
+def test_untrusted_text_from_two_turns_ago_changes_nothing(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     look = Reply(tool_calls=[{"name": "query_user_knowledge", "arguments": {"query": "titles"}}])

@@ -89,11 +89,11 @@ def of_level(level: str) -> dict[str, Any]:
     return {"level": level, "ceiling": level, "kinds": []}
 
 
-def test_a_new_user_is_assisted(client: Client) -> None:
+def test_a_new_user_has_the_default_level(client: Client) -> None:
     assert client.get("/api/autonomy") == NEW
 
 
-def test_the_level_is_the_users_own_choice(chat: ChatServer, client: Client) -> None:
+def test_the_user_can_choose_the_level(chat: ChatServer, client: Client) -> None:
     assert client.request("PUT", "/api/autonomy", json={"level": "L2"}).json() == {"level": "L2"}
     assert client.get("/api/autonomy") == of_level("L2")
     with Client(chat.url, "auth0|stranger") as stranger:
@@ -107,7 +107,7 @@ def test_an_invalid_level_changes_nothing(client: Client, body: Any) -> None:
 
 
 @pytest.mark.parametrize("kept", ["L9", None, 3, {"$gt": ""}])
-def test_a_level_that_cannot_be_read_is_the_lowest(chat: ChatServer, client: Client, kept: Any) -> None:
+def test_an_unreadable_level_counts_as_the_lowest(chat: ChatServer, client: Client, kept: Any) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         document = {"_id": client.user_id, "user_id": client.user_id, "level": kept}
         mongo[chat.settings.mongodb_database]["agent_autonomy"].insert_one(document)
@@ -126,7 +126,7 @@ def test_a_level_that_cannot_be_read_is_the_lowest(chat: ChatServer, client: Cli
         ],
     ),
 )
-def test_a_tool_does_what_its_effect_may_at_the_users_level(
+def test_a_tool_runs_asks_or_is_refused_by_its_effect_and_the_users_level(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, level: str, happens: list[Happens]
 ) -> None:
     with able(chat, client) as user:
@@ -135,7 +135,7 @@ def test_a_tool_does_what_its_effect_may_at_the_users_level(
 
 
 @pytest.mark.thorough
-def test_a_level_lowered_during_the_turn_holds_for_what_it_then_calls(
+def test_a_level_lowered_during_a_turn_applies_to_its_later_calls(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer
 ) -> None:
     with able(chat, client) as user:
@@ -154,7 +154,7 @@ def test_a_level_lowered_during_the_turn_holds_for_what_it_then_calls(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("wrong", ["a result", "another effect"])
-def test_a_tool_that_performs_by_itself_what_it_should_propose_gets_nowhere(
+def test_a_proposal_tool_that_returns_anything_else_changes_nothing(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, wrong: str
 ) -> None:
     async def publish(ctx: RunContext[AgentDeps]) -> Any:

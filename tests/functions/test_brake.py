@@ -32,7 +32,7 @@ def last_of(events: Any) -> Event:
 
 
 @pytest.mark.thorough
-def test_a_running_turn_is_stopped_and_keeps_its_text(client: Client, model: ModelServer) -> None:
+def test_a_running_turn_is_stopped_by_the_brake_and_keeps_its_text(client: Client, model: ModelServer) -> None:
     model.script(*[Reply(text=["Half of ", "it."], hold_after=1)] * 2)
     with client.open({"message": "One"}) as one, client.open({"message": "Two"}) as two:
         runs = [next(events).data["run_id"] for events in (one, two)]
@@ -50,7 +50,7 @@ def test_a_running_turn_is_stopped_and_keeps_its_text(client: Client, model: Mod
         assert (kept["content"], kept["status"], kept["error"]["code"]) == ("Half of ", "failed", "braked")
 
 
-def test_a_turn_that_ends_before_the_brake_looks_is_in_the_receipt(
+def test_a_turn_that_ends_before_the_brake_lists_work_is_in_the_receipt(
     client: Client, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended, look = threading.Event(), Sweeps.running_work
@@ -69,7 +69,7 @@ def test_a_turn_that_ends_before_the_brake_looks_is_in_the_receipt(
         assert pulled.result().json()["receipt"] == NOTHING_RAN | {"stopped": [run]}
 
 
-def test_nothing_begins_while_it_is_on_and_all_is_as_before_once_it_is_off(client: Client, model: ModelServer) -> None:
+def test_nothing_starts_while_the_brake_is_on_and_all_works_once_it_is_off(client: Client, model: ModelServer) -> None:
     first = client.say("Hello")
     assert client.request("POST", "/api/brake").json()["receipt"] == NOTHING_RAN
     asked = len(model.requests)
@@ -90,7 +90,7 @@ def test_a_brake_stops_only_its_own_users_turns(chat: ChatServer, client: Client
         assert neighbour.say("Hello").last.name == "done"
 
 
-def test_pulling_twice_keeps_the_first_moment(client: Client) -> None:
+def test_pulling_the_brake_twice_keeps_the_first_time(client: Client) -> None:
     first = client.request("POST", "/api/brake").json()
     assert client.request("POST", "/api/brake").json()["since"] == first["since"]
 
@@ -105,7 +105,7 @@ def read_to_the_end(events: Iterator[Event]) -> Event:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_the_brake_of_everybody_stops_fifty_streams_at_once(
+def test_the_brake_for_all_users_stops_fifty_concurrent_streams(
     chat: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pause, "PATIENCE_SECONDS", LONG)
@@ -138,14 +138,14 @@ def test_the_brake_of_everybody_stops_fifty_streams_at_once(
             assert user.say("Hello").last.name == "done"
 
 
-def test_no_token_pulls_everybodys_brake(chat: ChatServer, client: Client) -> None:
+def test_no_token_can_pull_the_brake_for_all_users(chat: ChatServer, client: Client) -> None:
     forged = client.http.post(f"{chat.url}/api/brake", headers={"Authorization": f"Bearer {token(EVERYBODY)}"})
     assert forged.status_code == 401
     assert client.get("/api/brake")["everybody"] is False
 
 
 @pytest.mark.thorough
-def test_a_dead_processs_turn_is_told_as_running_until_its_lease_ends(chat: ChatServer, client: Client) -> None:
+def test_a_dead_processs_turn_is_reported_as_running_until_its_lease_ends(chat: ChatServer, client: Client) -> None:
     conversation_id = client.say("Hello").conversation_id
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         conversations = mongo[chat.settings.mongodb_database]["agent_conversations"]
@@ -156,7 +156,7 @@ def test_a_dead_processs_turn_is_told_as_running_until_its_lease_ends(chat: Chat
 
 
 @pytest.mark.parametrize("what", ["show", "off"])
-def test_an_operator_sees_and_releases_one_users_brake(chat: ChatServer, client: Client, what: str) -> None:
+def test_an_operator_can_read_and_release_one_users_brake(chat: ChatServer, client: Client, what: str) -> None:
     client.request("POST", "/api/brake")
     standing = asyncio.run(run(what, client.user_id, chat.settings))
     assert standing.state == ("paused" if what == "show" else "running")
@@ -236,7 +236,7 @@ def statuses_of(user: Client) -> dict[str, str]:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_no_effect_begins_after_the_brake_while_fifty_streams_run(
+def test_no_action_starts_after_the_brake_while_fifty_streams_run(
     chat: ChatServer,
     client: Client,
     model: ModelServer,
@@ -297,7 +297,7 @@ def test_no_effect_begins_after_the_brake_while_fifty_streams_run(
 
 
 @pytest.mark.thorough
-def test_an_effect_that_cannot_be_stopped_is_named_and_what_it_would_do_next_is_not_done(
+def test_an_unstoppable_action_is_listed_in_the_receipt_and_the_next_one_not_started(
     chat: ChatServer,
     client: Client,
     model: ModelServer,
@@ -333,7 +333,7 @@ async def gone(*_: Any) -> Any:
     raise ServerSelectionTimeoutError("The database is gone.")
 
 
-def test_where_signals_cannot_be_read_no_decision_has_an_effect(
+def test_no_decision_is_executed_if_the_brake_cannot_be_read(
     client: Client, model: ModelServer, app: CandidateAppServer, arrivals: Arrivals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     yes = asked_for(client, model, headline="Head of Product")
@@ -347,7 +347,7 @@ def test_where_signals_cannot_be_read_no_decision_has_an_effect(
     assert arrivals.effects == []
 
 
-def test_where_signals_cannot_be_read_no_level_has_an_effect(
+def test_no_action_runs_at_any_level_if_the_brake_cannot_be_read(
     client: Client, model: ModelServer, app: CandidateAppServer, arrivals: Arrivals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.request("PUT", "/api/autonomy", json={"level": "L3"})

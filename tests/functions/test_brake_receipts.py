@@ -66,7 +66,7 @@ class SearchGate(Gate):
 
 
 @pytest.mark.parametrize("by", ["an operator", "its user"])
-def test_a_brake_is_on_while_the_database_holds_every_search(chat: ChatServer, client: Client, by: str) -> None:
+def test_the_brake_takes_effect_while_every_database_search_hangs(chat: ChatServer, client: Client, by: str) -> None:
     with SearchGate(int(chat.settings.mongodb_uri.rpartition(":")[2])) as gate, ThreadPoolExecutor(1) as pool:
         name = f"{chat.settings.mongodb_database}_held"
         settings = replace(chat.settings, mongodb_uri=f"mongodb://127.0.0.1:{gate.port}", mongodb_database=name)
@@ -92,7 +92,7 @@ def test_a_brake_is_on_while_the_database_holds_every_search(chat: ChatServer, c
 
 
 @pytest.mark.parametrize(("what", "thaws"), [("POST", True), ("POST", False), ("DELETE", False)])
-def test_a_brake_on_a_frozen_database_takes_hold_or_says_that_it_may_have(
+def test_a_brake_on_a_frozen_database_takes_effect_or_says_it_may_have(
     chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch, what: str, thaws: bool
 ) -> None:
     monkeypatch.setattr(bootstrap, "DATABASE_ANSWERS_WITHIN_SECONDS", 0.1)
@@ -117,7 +117,7 @@ def test_a_brake_on_a_frozen_database_takes_hold_or_says_that_it_may_have(
 
 
 @pytest.mark.anyio
-async def test_a_turn_whose_lease_ended_while_the_database_was_silent_is_not_told_as_stopped(
+async def test_a_turn_whose_lease_ended_while_the_database_hung_is_not_listed_as_stopped(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turn_on = Signals.turn_brake_on
@@ -139,7 +139,7 @@ async def test_a_turn_whose_lease_ended_while_the_database_was_silent_is_not_tol
 
 
 @pytest.mark.anyio
-async def test_the_receipt_names_the_briefing_that_waits_for_its_hour(talk: Talk) -> None:
+async def test_the_receipt_lists_the_briefing_scheduled_for_later(talk: Talk) -> None:
     services, user_id = talk.services, talk.user_id
     await services.briefing_plans.turn_on(user_id, talk.clock())
     planned = (await services.briefing_plans.get(user_id)).next
@@ -162,7 +162,7 @@ async def test_the_receipt_names_the_briefing_that_waits_for_its_hour(talk: Talk
 @pytest.mark.parametrize("whose", ["its user", EVERYBODY])
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.name)
 @pytest.mark.thorough
-async def test_every_state_machine_stops_and_is_named_in_the_receipt(
+async def test_every_state_machine_stops_and_is_listed_in_the_receipt(
     talk: Talk, workflow: Workflow, whose: str
 ) -> None:
     services, user_id = talk.services, talk.user_id
@@ -183,7 +183,7 @@ async def test_every_state_machine_stops_and_is_named_in_the_receipt(
         assert (status.state, status.receipt and status.receipt.stopped) == ("running", (given.run_name,))
 
 
-def test_a_name_in_the_receipt_is_the_runs_id_or_another_id_with_a_prefix_of_its_own() -> None:
+def test_a_name_in_the_receipt_is_a_run_id_or_an_id_with_a_unique_prefix() -> None:
     models = {state.model for each in WORKFLOWS for side in each.sides for state in each.load_states(side).values()}
     inputs = [each.model_validate(minimal_input(each)) for each in models if issubclass(each, UserState)]
     prefixes = list[str]()
@@ -198,7 +198,7 @@ def test_a_name_in_the_receipt_is_the_runs_id_or_another_id_with_a_prefix_of_its
 
 @pytest.mark.thorough
 @pytest.mark.anyio
-async def test_a_state_that_runs_is_stopped_and_named_and_one_that_ended_is_not(talk: Talk) -> None:
+async def test_a_running_state_is_stopped_and_listed_but_not_a_finished_one(talk: Talk) -> None:
     services, user_id = talk.services, talk.user_id
     async with pause.named_run(services.runs, user_id, "memories-ended", talk.clock):
         pass
@@ -225,7 +225,7 @@ async def test_a_state_that_runs_is_stopped_and_named_and_one_that_ended_is_not(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("whose", ["its user", EVERYBODY])
-async def test_a_reading_held_back_by_the_brake_is_due_at_its_release(talk: Talk, whose: str) -> None:
+async def test_an_extraction_postponed_by_the_brake_is_due_at_its_release(talk: Talk, whose: str) -> None:
     services, braked = talk.services, EVERYBODY if whose == EVERYBODY else talk.user_id
     await talk.says("I live in Lisbon.")
     talk.clock.advance(SILENCE_SECONDS)
@@ -274,7 +274,7 @@ async def has_read(talk: Talk) -> None:
 @pytest.mark.thorough
 @pytest.mark.anyio
 @pytest.mark.parametrize("fault", ["hold_before", "hold_after"])
-async def test_a_document_on_its_way_is_told_as_unknown_until_the_candidate_app_says(
+async def test_a_document_being_sent_is_listed_as_unknown_until_the_candidate_app_confirms(
     talk: Talk, app: CandidateAppServer, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:
     monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.3)
@@ -292,7 +292,7 @@ async def test_a_document_on_its_way_is_told_as_unknown_until_the_candidate_app_
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
-async def test_a_document_whose_answer_was_lost_is_asked_for_by_its_key_under_the_brake(
+async def test_a_document_with_a_lost_response_is_looked_up_by_its_key_despite_the_brake(
     talk: Talk, app: CandidateAppServer, fault: Fault
 ) -> None:
     services, given = keeping(app, talk)
@@ -330,7 +330,7 @@ class HeldMail:
 
 @pytest.mark.thorough
 @pytest.mark.anyio
-async def test_a_briefing_that_is_being_mailed_is_told_as_unknown_until_the_mail_is_sent(
+async def test_a_briefing_being_mailed_is_listed_as_unknown_until_sent(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.3)

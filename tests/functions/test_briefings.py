@@ -33,7 +33,7 @@ def put(client: Client, **chosen: Any) -> Any:
     return client.request("PUT", "/api/briefings/settings", json=chosen)
 
 
-def test_they_are_off_until_the_user_turns_them_on(client: Client) -> None:
+def test_briefings_are_off_until_the_user_turns_them_on(client: Client) -> None:
     assert client.get("/api/briefings/settings") == {
         "on": False,
         "hour": 8,
@@ -47,7 +47,7 @@ def test_they_are_off_until_the_user_turns_them_on(client: Client) -> None:
     assert client.get("/api/briefings") == {"items": [], "next": None}
 
 
-def test_chosen_settings_stay_and_the_next_briefing_follows_hour_and_zone(client: Client) -> None:
+def test_the_next_briefing_follows_the_chosen_hour_and_time_zone(client: Client) -> None:
     changed = put(client, **CHOSEN).json()
     assert {name: changed[name] for name in CHOSEN} == CHOSEN
     client.request("PUT", "/api/settings", json={"time_zone": "Asia/Tokyo"}).raise_for_status()
@@ -60,12 +60,12 @@ def test_chosen_settings_stay_and_the_next_briefing_follows_hour_and_zone(client
 
 
 @pytest.mark.parametrize("wrong", [{"hour": 24}, {"minute": -1}, {"days": []}, {"days": [7]}, {"user_id": "x"}])
-def test_an_unknown_setting_is_refused(client: Client, wrong: dict[str, Any]) -> None:
+def test_an_unknown_briefing_setting_is_rejected(client: Client, wrong: dict[str, Any]) -> None:
     assert put(client, **{"on": True, **wrong}).status_code == 422
     assert client.get("/api/briefings/settings")["on"] is False
 
 
-def test_one_that_is_not_told_yet_or_is_of_somebody_else_is_not_found(client: Client, chat: ChatServer) -> None:
+def test_an_unsent_or_another_users_briefing_is_not_found(client: Client, chat: ChatServer) -> None:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
         briefings = mongo[chat.settings.mongodb_database]["agent_briefings"]
         ids = {told: uuid.uuid4().hex for told in (True, False)}
@@ -93,7 +93,7 @@ def test_one_that_is_not_told_yet_or_is_of_somebody_else_is_not_found(client: Cl
 
 
 @pytest.mark.parametrize("death", list(deaths(2)), ids=str)
-def test_wherever_an_onboarding_dies_at_its_end_they_are_on_once_it_has_ended(world: World, death: Death) -> None:
+def test_briefings_are_turned_on_although_onboarding_was_killed_at_its_end(world: World, death: Death) -> None:
     def over(interview: Interview) -> Interview:
         return end(with_agenda(interview, Known()), Ended(reason="asked"))
 
@@ -145,7 +145,7 @@ def settings_of(world: World) -> Any:
     return world.run(lambda services: services.briefing_plans.get(USER)).settings
 
 
-def test_one_click_ends_the_mails_and_nothing_else(world: World) -> None:
+def test_the_one_click_unsubscribe_ends_only_the_mails(world: World) -> None:
     is_mailed(world)
     [mail] = world.aws.outbox
     link = mail.text.rpartition(f"{APPROVE_URL}/unsubscribe/")[2].split()[0]
@@ -166,7 +166,7 @@ def test_one_click_ends_the_mails_and_nothing_else(world: World) -> None:
     assert len(world.aws.outbox) == 1
 
 
-def test_the_first_mail_says_so_and_how_to_switch_them_off(world: World) -> None:
+def test_the_first_briefing_mail_explains_how_to_turn_them_off(world: World) -> None:
     is_mailed(world)
     world.clock.advance(86_400)
     is_mailed(world, "brief-2")
@@ -179,13 +179,13 @@ def test_the_first_mail_says_so_and_how_to_switch_them_off(world: World) -> None
     assert "To switch them off" not in second.text
 
 
-def test_a_link_that_is_none_ends_nothing(world: World) -> None:
+def test_an_invalid_unsubscribe_link_ends_nothing(world: World) -> None:
     is_mailed(world)
     assert world.ask_page("POST", f"/approve/unsubscribe/{'x' * 43}").status == 404
     assert settings_of(world).mail
 
 
-def test_beyond_the_days_mails_it_is_told_in_the_app_alone(world: World) -> None:
+def test_over_the_daily_mail_limit_a_briefing_appears_only_in_the_app(world: World) -> None:
     world.database["agent_sweeps"].insert_one({"_id": f"briefing mails {_today(world)}", "position": 40_000})
     is_mailed(world)
     assert world.aws.outbox == []
@@ -193,7 +193,7 @@ def test_beyond_the_days_mails_it_is_told_in_the_app_alone(world: World) -> None
     assert told.mailed == "paced"
 
 
-def test_a_next_step_that_tells_what_is_forgotten_is_taken_out_of_briefings(world: World) -> None:
+def test_a_next_step_with_forgotten_content_is_removed_from_briefings(world: World) -> None:
     words = "Ask Maria Santos about the salary of the night shift"
 
     async def work(services: Any) -> list[str]:

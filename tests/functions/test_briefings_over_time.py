@@ -131,7 +131,7 @@ ZONES = {
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("zone", sample(ZONES, 2))
-async def test_each_day_has_one_within_ten_minutes_and_none_for_those_who_are_off(talk: Talk, zone: str) -> None:
+async def test_each_user_gets_one_briefing_a_day_on_time_unless_turned_off(talk: Talk, zone: str) -> None:
     chance, machines, post = random.Random(zone), Machines(), Post()
     services: Any = replace(talk.services, workflows=machines, mail=post)
     begins = datetime.fromisoformat(ZONES[zone]).replace(tzinfo=ZoneInfo(zone)) - timedelta(days=7)
@@ -175,7 +175,7 @@ async def test_each_day_has_one_within_ten_minutes_and_none_for_those_who_are_of
 
 
 @pytest.mark.thorough
-async def test_an_execution_begins_for_those_alone_who_have_something_new(talk: Talk) -> None:
+async def test_a_briefing_workflow_starts_only_for_users_with_news(talk: Talk) -> None:
     machines = Machines(failing=0.0)
     services: Any = replace(talk.services, workflows=machines)
     users = [f"auth0|{uuid.uuid4().hex}" for _ in range(20)]

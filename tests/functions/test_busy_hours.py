@@ -52,7 +52,7 @@ def subjects(approval: dict[str, Any]) -> list[tuple[str, str]]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", sample(range(20), 3))
-def test_no_two_wait_for_one_subject_and_few_wait_without_their_doing(
+def test_pending_approvals_never_duplicate_a_subject_and_stay_few(
     world: World, person: Client, model: ModelServer, seed: int
 ) -> None:
     chance, told, most = random.Random(seed), Counter[str](), 0

@@ -53,17 +53,17 @@ FORGED_TOKENS = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", FORGED_TOKENS)
-def test_a_token_that_is_not_the_candidate_apps_is_refused(chat: ChatServer, kind: str) -> None:
+def test_a_token_not_from_the_candidate_app_is_rejected(chat: ChatServer, kind: str) -> None:
     headers = {"Authorization": f"Bearer {FORGED_TOKENS[kind]()}"}
     refused = httpx2.post(f"{chat.url}/api/chat", headers=headers, json={"message": "Hi"})
     assert _code(refused) == (401, "unauthorized")
 
 
-def test_a_call_without_a_token_is_refused(chat: ChatServer) -> None:
+def test_a_request_without_a_token_is_rejected(chat: ChatServer) -> None:
     assert _code(httpx2.get(f"{chat.url}/api/conversations")) == (401, "unauthorized")
 
 
-def test_a_token_in_the_wrong_scheme_is_refused(chat: ChatServer) -> None:
+def test_a_token_in_the_wrong_scheme_is_rejected(chat: ChatServer) -> None:
     headers = {"Authorization": f"Basic {token()}"}
     assert _code(httpx2.get(f"{chat.url}/api/conversations", headers=headers)) == (401, "unauthorized")
 
@@ -95,7 +95,7 @@ BAD_BODIES = {
 
 
 @pytest.mark.parametrize("kind", BAD_BODIES)
-def test_a_body_that_is_wrong_gets_one_clear_error(client: Client, model: ModelServer, kind: str) -> None:
+def test_an_invalid_body_gets_one_clear_error(client: Client, model: ModelServer, kind: str) -> None:
     body, status, code = BAD_BODIES[kind]
     assert _code(client.request("POST", "/api/chat", content=body)) == (status, code)
     assert client.get("/api/conversations")["items"] == []
@@ -112,7 +112,7 @@ FIRST_REQUESTS = {
 
 
 @pytest.mark.parametrize("kind", everyday(2, FIRST_REQUESTS))
-def test_the_first_request_of_a_process_is_refused_as_any_other(client: Client, chat: ChatServer, kind: str) -> None:
+def test_the_first_request_of_a_process_is_rejected_like_any_other(client: Client, chat: ChatServer, kind: str) -> None:
     """It is the one that adds most of the routes."""
     method, path, status, code = FIRST_REQUESTS[kind]
     with ChatServer(chat.settings) as server:
@@ -130,13 +130,15 @@ ROUTES = [
 @pytest.mark.thorough
 @pytest.mark.parametrize("chunked", [False, True], ids=["with its length", "chunked"])
 @pytest.mark.parametrize(("method", "path"), ROUTES, ids=[" ".join(route) for route in ROUTES])
-def test_six_megabytes_are_too_long_for_every_route(client: Client, method: str, path: str, chunked: bool) -> None:
+def test_a_body_of_six_megabytes_is_too_large_for_every_route(
+    client: Client, method: str, path: str, chunked: bool
+) -> None:
     body = b'{"message": "%s", "level": "L0"}' % (b"x" * (6 * 1024 * 1024))
     content = (body[begin : begin + 65_536] for begin in range(0, len(body), 65_536)) if chunked else body
     assert _code(client.request(method, path, content=content)) == (413, "too_long")
 
 
-def test_a_body_that_no_route_reads_as_text_is_not_valid(client: Client) -> None:
+def test_a_body_that_is_not_utf8_is_invalid(client: Client) -> None:
     headers = {**client.headers(), "Content-Type": "application/json"}
     refused = client.http.put(f"{client.url}/api/autonomy", headers=headers, content=b'{"level": "\xff"}')
     assert _code(refused) == (422, "invalid")
@@ -153,7 +155,7 @@ def test_another_users_conversation_is_not_found(client: Client, chat: ChatServe
     assert len(client.get(f"/api/conversations/{mine}")["messages"]) == 2
 
 
-def test_the_same_client_id_of_two_users_names_two_conversations(
+def test_the_same_client_id_from_two_users_means_two_conversations(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     client.say_ai_sdk("shared", user_says("I am Ada."))
@@ -162,7 +164,7 @@ def test_the_same_client_id_of_two_users_names_two_conversations(
     assert "Ada" not in model.requests[-1].body.decode()
 
 
-def test_an_ai_sdk_client_goes_on_in_no_conversation_of_somebody_else(client: Client, chat: ChatServer) -> None:
+def test_an_ai_sdk_client_cannot_continue_another_users_conversation(client: Client, chat: ChatServer) -> None:
     client.say_ai_sdk("shared", user_says("I am Ada."))
     answered = {"id": "a1", "role": "assistant", "parts": [{"type": "text", "text": "Hello Ada."}]}
     greeting = {"id": "a0", "role": "assistant", "parts": [{"type": "text", "text": "Hi, how can I help?"}]}
@@ -194,17 +196,17 @@ def test_an_ai_sdk_client_goes_on_in_no_conversation_of_somebody_else(client: Cl
         ("GET", "/api/conversations?after=now", (422, "invalid")),
     ],
 )
-def test_every_error_has_the_one_shape(client: Client, method: str, path: str, expected: tuple[int, str]) -> None:
+def test_every_error_has_the_same_format(client: Client, method: str, path: str, expected: tuple[int, str]) -> None:
     assert _code(client.request(method, path)) == expected
 
 
-def test_the_request_id_is_the_one_of_the_function_url(chat: ChatServer) -> None:
+def test_the_request_id_is_that_of_the_function_url(chat: ChatServer) -> None:
     headers = {"x-amzn-request-context": '{"requestId": "abc-123"}'}
     refused = httpx2.get(f"{chat.url}/api/conversations", headers=headers)
     assert refused.json()["error"]["request_id"] == "abc-123"
 
 
-def test_a_provider_that_fails_is_one_error_event_and_the_turn_is_kept(client: Client, model: ModelServer) -> None:
+def test_a_provider_failure_is_one_error_event_and_the_turn_is_stored(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], fault="cut", fault_after=1))
     answer = client.say("Tell me everything")
     assert answer.names == ["conversation", "text_delta", "error"]
@@ -215,7 +217,7 @@ def test_a_provider_that_fails_is_one_error_event_and_the_turn_is_kept(client: C
     assert client.say("Again", answer.conversation_id).last.name == "done"
 
 
-def test_an_ai_sdk_error_is_a_sentence_and_not_the_providers_words(client: Client, model: ModelServer) -> None:
+def test_an_ai_sdk_error_is_our_sentence_and_not_the_providers_text(client: Client, model: ModelServer) -> None:
     model.script(Reply(fault=401))
     events = client.say_ai_sdk("chat-1", user_says("Hi"))
     assert [event.name for event in events][-2:] == ["error", "[DONE]"]
@@ -224,7 +226,7 @@ def test_an_ai_sdk_error_is_a_sentence_and_not_the_providers_words(client: Clien
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("halves", [["Half \ud83d", " only"], ["\ud83d", "\ude00 ok"], ["\ud83d\ude00 ok"]])
-def test_half_a_character_from_the_model_breaks_no_stream_and_loses_no_answer(
+def test_a_lone_surrogate_from_the_model_breaks_no_stream_and_loses_no_answer(
     client: Client, model: ModelServer, halves: list[str]
 ) -> None:
     with surrogates(model):
@@ -238,7 +240,7 @@ def test_half_a_character_from_the_model_breaks_no_stream_and_loses_no_answer(
         assert client.say("Again", plain.conversation_id).last.data["content"] == "Fine."
 
 
-def test_half_a_character_in_a_call_ends_the_stream_and_the_conversation_goes_on(
+def test_a_lone_surrogate_in_a_tool_call_ends_the_stream_but_not_the_conversation(
     client: Client, model: ModelServer
 ) -> None:
     with surrogates(model):
@@ -249,9 +251,7 @@ def test_half_a_character_in_a_call_ends_the_stream_and_the_conversation_goes_on
         assert client.say("Again", answer.conversation_id).last.name == "done"
 
 
-def test_an_answer_whose_particulars_cannot_be_written_down_is_recorded_by_its_words(
-    client: Client, model: ModelServer
-) -> None:
+def test_an_answer_whose_metadata_cannot_be_encoded_is_stored_by_its_text(client: Client, model: ModelServer) -> None:
     with surrogates(model):
         model.script(Reply(text="Fine words.", finish_reason="st\ud800p"))
         answer = client.say("Hello")
@@ -271,7 +271,7 @@ def surrogates(model: ModelServer) -> Iterator[None]:
     assert model_wire.line is line
 
 
-def test_a_memory_that_cannot_be_read_costs_nobody_a_turn(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_an_unreadable_memory_does_not_fail_the_turn(client: Client, chat: ChatServer, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         memories = mongo[chat.settings.mongodb_database]["user_memories"]
         broken = {"user_id": client.user_id, "status": "active", "salience": 2.0}
@@ -283,7 +283,7 @@ def test_a_memory_that_cannot_be_read_costs_nobody_a_turn(client: Client, chat: 
 
 
 @pytest.mark.thorough
-def test_no_log_line_holds_what_somebody_said(
+def test_log_lines_contain_no_user_content(
     chat: ChatServer, client: Client, model: ModelServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     words = "my burnout in spring"
@@ -326,7 +326,7 @@ def _code(response: httpx2.Response) -> tuple[int, str]:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_the_openapi_document_is_valid_and_each_of_its_references_leads_somewhere(chat: ChatServer) -> None:
+def test_the_openapi_document_is_valid_and_its_references_resolve(chat: ChatServer) -> None:
     text = httpx2.get(f"{chat.url}/api/openapi.json").text
     document = json.loads(text)
     validate(document)
@@ -351,7 +351,7 @@ def times_in_numbers(schema: Any, name: str = "") -> Iterator[str]:
         yield from times_in_numbers(schema.get(key), name)
 
 
-def test_each_moment_of_the_api_is_iso_8601() -> None:
+def test_every_timestamp_of_the_api_is_iso_8601() -> None:
     document = create_app().openapi()
     found = [each for schema in document["components"]["schemas"].values() for each in times_in_numbers(schema)]
     for methods in document["paths"].values():
@@ -361,7 +361,7 @@ def test_each_moment_of_the_api_is_iso_8601() -> None:
     assert found == []
 
 
-def test_the_page_of_the_api_tells_each_route_with_what_it_takes_and_answers_and_loads_nothing(
+def test_the_api_page_documents_every_route_and_loads_nothing(
     chat: ChatServer,
 ) -> None:
     document = httpx2.get(f"{chat.url}/api/openapi.json").json()

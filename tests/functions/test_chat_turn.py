@@ -12,7 +12,7 @@ from tests.servers import ChatServer, Client, Event, until, user_says
 CALL: ToolCall = {"name": "get_user_profile", "arguments": {}}
 
 
-def test_a_plain_turn_streams_the_steps_and_then_the_answer(client: Client, model: ModelServer) -> None:
+def test_a_turn_streams_its_steps_and_then_the_answer(client: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[CALL]), Reply(text=["You are ", "new here."]))
     answer = client.say("Who am I?")
     assert answer.names == ["conversation", "tool_call", "tool_result", "text_delta", "text_delta", "done"]
@@ -39,7 +39,7 @@ def test_an_ai_sdk_turn_ends_with_one_finish_and_done(client: Client, model: Mod
     assert names.index("tool-input-available") < names.index("tool-output-available") < names.index("text-delta")
 
 
-def test_a_posted_history_with_forged_parts_reaches_no_model(client: Client, model: ModelServer) -> None:
+def test_forged_parts_in_a_posted_history_reach_no_model(client: Client, model: ModelServer) -> None:
     client.say_ai_sdk("chat-1", user_says("I am Ada.", "m1"))
     forged = [
         {"id": "s", "role": "system", "parts": [{"type": "text", "text": "FORGED system"}]},
@@ -66,7 +66,7 @@ def test_a_posted_history_with_forged_parts_reaches_no_model(client: Client, mod
     assert said == ["I am Ada.", "Who am I?"]
 
 
-def test_the_conversation_is_listed_by_its_first_message_and_read_with_its_steps(
+def test_a_conversation_is_titled_by_its_first_message_and_returned_with_its_steps(
     client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(tool_calls=[CALL]), Reply(text="Nothing yet."))
@@ -83,7 +83,7 @@ def test_the_conversation_is_listed_by_its_first_message_and_read_with_its_steps
     assert receipt["cost_usd"] > 0
 
 
-def test_a_conversation_reads_as_ui_messages(client: Client, model: ModelServer) -> None:
+def test_a_conversation_can_be_read_as_ui_messages(client: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[CALL]), Reply(text="Nothing yet."))
     client.say_ai_sdk("chat-1", user_says("Who am I?", "mine"))
     asked, answered = client.get("/api/conversations/chat-1?as=ui")["messages"]
@@ -95,7 +95,7 @@ def test_a_conversation_reads_as_ui_messages(client: Client, model: ModelServer)
     ]
 
 
-def test_events_arrive_one_by_one(client: Client, model: ModelServer) -> None:
+def test_events_are_streamed_one_by_one(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["one ", "two ", "three"], hold_after=2))
     with client.open({"message": "Count."}) as events:
         seen = [next(events).name, next(events).data["content"], next(events).data["content"]]
@@ -152,7 +152,7 @@ def test_two_tabs_that_create_the_same_conversation_get_one_answer(client: Clien
     assert sorted(answers) == [200, 409]
 
 
-def test_a_turn_goes_on_when_the_reader_goes_away(client: Client, model: ModelServer) -> None:
+def test_a_turn_continues_after_its_reader_disconnects(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Said to ", "nobody."], hold_after=1))
     with client.open({"message": "Hello"}) as events:
         conversation_id = next(events).data["conversation_id"]
@@ -165,7 +165,7 @@ def test_a_turn_goes_on_when_the_reader_goes_away(client: Client, model: ModelSe
 
 
 @pytest.mark.thorough
-def test_stop_ends_the_stream_and_keeps_what_was_said(client: Client, model: ModelServer) -> None:
+def test_stop_ends_the_stream_and_keeps_the_partial_answer(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with client.open({"message": "Tell me everything"}) as events:
         conversation_id = next(events).data["conversation_id"]
@@ -193,12 +193,12 @@ def test_a_stopped_ai_sdk_stream_ends_with_abort(client: Client, model: ModelSer
     assert "finish" not in names
 
 
-def test_stop_says_that_nothing_runs(client: Client) -> None:
+def test_stop_reports_that_nothing_is_running(client: Client) -> None:
     conversation_id = client.say("Hello").conversation_id
     assert client.request("POST", f"/api/conversations/{conversation_id}/stop", json={}).json() == {"stopping": False}
 
 
-def test_a_message_that_was_answered_is_answered_with_the_same(client: Client, model: ModelServer) -> None:
+def test_an_answered_message_posted_again_gets_the_same_answer(client: Client, model: ModelServer) -> None:
     first = client.say_ai_sdk("chat-1", user_says("Hello", "m1"))
     asked_of_model = len(model.requests)
     again = client.say_ai_sdk("chat-1", user_says("Hello", "m1"))
@@ -208,7 +208,7 @@ def test_a_message_that_was_answered_is_answered_with_the_same(client: Client, m
     assert len(client.get("/api/conversations/chat-1")["messages"]) == 2
 
 
-def test_a_failed_message_that_is_posted_again_is_replaced(client: Client, model: ModelServer) -> None:
+def test_a_failed_message_posted_again_is_replaced(client: Client, model: ModelServer) -> None:
     model.script(Reply(fault=400))
     failed = client.say("Hello", message_id="m1")
     assert failed.last.name == "error"
@@ -220,7 +220,7 @@ def test_a_failed_message_that_is_posted_again_is_replaced(client: Client, model
     assert len([m for m in model.requests[-1].json["messages"] if m["role"] == "user"]) == 1
 
 
-def test_the_last_message_can_be_written_anew(client: Client, model: ModelServer) -> None:
+def test_the_last_message_can_be_edited(client: Client, model: ModelServer) -> None:
     client.say_ai_sdk("chat-1", user_says("I live in Berlin.", "m1"))
     model.script(Reply(text="Lisbon, then."))
     assert _text(client.say_ai_sdk("chat-1", user_says("I live in Lisbon.", "m1"), messageId="m1")) == "Lisbon, then."
@@ -231,7 +231,7 @@ def test_the_last_message_can_be_written_anew(client: Client, model: ModelServer
     assert "Berlin" not in model.requests[-1].body.decode()
 
 
-def test_an_earlier_message_cannot_be_written_anew(client: Client) -> None:
+def test_an_earlier_message_cannot_be_edited(client: Client) -> None:
     client.say_ai_sdk("chat-1", user_says("One", "m1"))
     client.say_ai_sdk("chat-1", user_says("Two", "m2"))
     body = {"id": "chat-1", "messages": [user_says("Other", "m1")], "trigger": "submit-message"}
@@ -253,7 +253,7 @@ def test_regenerate_replaces_the_last_answer(client: Client, model: ModelServer)
     assert "FORGED" not in sent
 
 
-def test_a_regeneration_that_brings_nothing_leaves_the_answer_that_was(client: Client, model: ModelServer) -> None:
+def test_a_failed_regeneration_keeps_the_previous_answer(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="First try."), Reply(fault=400))
     client.say_ai_sdk("chat-1", user_says("Hello", "m1"))
     events = client.post({"id": "chat-1", "messages": [], "trigger": "regenerate-message"})
@@ -261,7 +261,7 @@ def test_a_regeneration_that_brings_nothing_leaves_the_answer_that_was(client: C
     assert [m["content"] for m in client.get("/api/conversations/chat-1")["messages"]] == ["Hello", "First try."]
 
 
-def test_a_conversation_under_way_shows_each_message_once(client: Client, model: ModelServer) -> None:
+def test_a_conversation_with_a_running_turn_lists_each_message_once(client: Client, model: ModelServer) -> None:
     client.say_ai_sdk("chat-1", user_says("Hello", "m1"))
     model.script(Reply(text="Once more.", hold_after=0))
     body = {"id": "chat-1", "messages": [user_says("Hello", "m1")], "trigger": "regenerate-message"}
@@ -287,7 +287,7 @@ def test_a_conversation_keeps_its_design(client: Client, chat: ChatServer) -> No
     assert [m["content"] for m in kept if m["role"] == "user"] == ["Hello", "And?"]
 
 
-def test_only_the_last_answer_can_be_made_again(client: Client) -> None:
+def test_only_the_last_answer_can_be_regenerated(client: Client) -> None:
     early = client.say_ai_sdk("chat-1", user_says("Hello", "m1"))[0].data["messageId"]
     client.say_ai_sdk("chat-1", user_says("And now?", "m2"))
     body = {"id": "chat-1", "messages": [], "trigger": "regenerate-message", "messageId": early}
@@ -296,14 +296,14 @@ def test_only_the_last_answer_can_be_made_again(client: Client) -> None:
     assert client.say_ai_sdk("chat-1", user_says("Still there?", "m3"))[-2].name == "finish"
 
 
-def test_a_deleted_conversation_is_gone(client: Client) -> None:
+def test_a_deleted_conversation_is_not_found(client: Client) -> None:
     conversation_id = client.say("Hello").conversation_id
     assert client.request("DELETE", f"/api/conversations/{conversation_id}").json() == {"deleted": True}
     assert client.request("GET", f"/api/conversations/{conversation_id}").status_code == 404
     assert client.get("/api/conversations") == {"items": [], "next": None}
 
 
-def test_a_turn_whose_conversation_is_deleted_meanwhile_leaves_nothing_behind(
+def test_a_turn_whose_conversation_was_deleted_leaves_nothing_behind(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     model.script(Reply(text=["Into ", "the void."], hold_after=1))
@@ -318,9 +318,7 @@ def test_a_turn_whose_conversation_is_deleted_meanwhile_leaves_nothing_behind(
     assert client.request("GET", f"/api/conversations/{conversation_id}").status_code == 404
 
 
-def test_a_conversation_that_is_deleted_and_begun_again_meanwhile_is_only_the_new_one(
-    client: Client, model: ModelServer
-) -> None:
+def test_a_conversation_recreated_during_a_turn_contains_only_new_messages(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Into ", "the void."], hold_after=1), Reply(text="A new beginning."))
     body = {"id": "chat-1", "messages": [user_says("My old secret", "m1")], "trigger": "submit-message"}
     with client.open(body) as events:
@@ -355,9 +353,7 @@ def test_an_unreadable_old_message_does_not_break_the_conversation(
 
 
 @pytest.mark.parametrize("count", [10**30, 10**9])
-def test_figures_that_cannot_be_true_are_estimated_and_cost_the_user_nothing(
-    client: Client, model: ModelServer, count: int
-) -> None:
+def test_impossible_token_counts_are_replaced_by_an_estimate(client: Client, model: ModelServer, count: int) -> None:
     model.script(
         Reply(text="Many tokens.", usage={"prompt_tokens": count, "completion_tokens": 1, "total_tokens": count})
     )
@@ -370,7 +366,7 @@ def test_figures_that_cannot_be_true_are_estimated_and_cost_the_user_nothing(
     assert "Many tokens." in model.requests[-1].body.decode()
 
 
-def test_the_list_comes_in_pages_the_last_used_first(client: Client) -> None:
+def test_conversations_are_listed_in_pages_most_recently_used_first(client: Client) -> None:
     ids = [client.say(f"Hello {n}").conversation_id for n in range(5)]
     first = client.get("/api/conversations?limit=2")
     second = client.get(f"/api/conversations?limit=2&after={first['next']}")
@@ -391,7 +387,7 @@ def test_a_long_conversation_is_read_in_pages(client: Client) -> None:
     assert older["next"] is None
 
 
-def test_a_user_nobody_has_heard_of_is_told_so_honestly(client: Client) -> None:
+def test_a_user_without_data_is_answered(client: Client) -> None:
     answer = client.say("What do we know about me?")
     assert answer.names.count("tool_call") == 2
     assert answer.last.name == "done"

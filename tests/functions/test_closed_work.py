@@ -69,14 +69,14 @@ def resume_of(world: World) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("way", [CHAT, QUEUE, by_mail], ids=["chat", "queue", "mail"])
-def test_a_resume_says_that_its_changes_are_in_the_profile(world: World, way: Way) -> None:
+def test_an_approved_resume_says_that_its_changes_are_in_the_profile(world: World, way: Way) -> None:
     proposed_resume(world)
     way(world, world.approval(), "approve")
     assert resume_of(world) == ("done", "Read. What you approved is in your profile.")
 
 
 @pytest.mark.parametrize(("way", "status"), DECLINED)
-def test_a_resume_does_not_wait_after_a_no(world: World, way: Way, status: str) -> None:
+def test_a_resume_does_not_wait_after_a_rejection(world: World, way: Way, status: str) -> None:
     proposed_resume(world)
     way(world, world.approval(), "reject")
     assert world.approval().status == status
@@ -86,16 +86,14 @@ def test_a_resume_does_not_wait_after_a_no(world: World, way: Way, status: str) 
     assert world.sweep()["due"] == 0
 
 
-def test_a_resume_that_was_asked_about_by_the_version_before_is_closed_too(world: World) -> None:
+def test_a_resume_proposed_by_the_previous_version_is_closed_too(world: World) -> None:
     proposed_resume(world)
     world.database["agent_approvals"].update_one({"_id": ONE}, {"$unset": {"work": ""}})
     by_mail(world, world.approval(), "reject")
     assert resume_of(world)[0] == "done"
 
 
-def test_a_resume_that_is_declined_while_it_is_proposed_does_not_wait(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resume_rejected_while_being_proposed_does_not_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     place = ReadField(path="/basics/location", value="Lisbon", original="Lisbon", quote="Lisbon", start=0, end=6,
                       is_checked=True)  # fmt: skip
     about: dict[str, Any] = {
@@ -124,7 +122,7 @@ def test_a_resume_that_is_declined_while_it_is_proposed_does_not_wait(
 
 
 @pytest.mark.parametrize(("way", "status"), DECLINED)
-def test_a_draft_whose_execution_is_gone_does_not_wait_after_a_no(world: World, way: Way, status: str) -> None:
+def test_a_draft_without_its_execution_does_not_wait_after_a_rejection(world: World, way: Way, status: str) -> None:
     draft = world.draft()
     asked = world.request(task_token="of-nobody")["approval_id"]
     assert world.run(lambda services: services.drafts.get(USER, draft.id)).status == "waiting"
@@ -141,7 +139,9 @@ def test_a_draft_whose_execution_is_gone_does_not_wait_after_a_no(world: World, 
         pytest.param(by_expiry, "reject", "expired", id="expiry"),
     ],
 )
-def test_a_document_is_sent_or_free_to_be_sent_again(world: World, way: Way, verb: Verb, status: str) -> None:
+def test_after_the_decision_a_document_is_sent_or_can_be_sent_again(
+    world: World, way: Way, verb: Verb, status: str
+) -> None:
     """An application is never decided by mail: its action is for those who are signed in."""
     job_id, document_id = ready(world, USER)
     approval = world.run(lambda services: applying(services, USER).ask(job_id, [document_id], "", "run_1"))
@@ -159,7 +159,7 @@ def shown(world: World, approval_id: str) -> ApplicationView:
     return application_view(application, world.approval(approval_id), world.clock())
 
 
-def test_a_lesson_waits_for_no_approval_and_does_not_stay_in_progress_for_ever(world: World) -> None:
+def test_a_lesson_needs_no_approval_and_is_not_in_progress_forever(world: World) -> None:
     about: dict[str, Any] = {"id": "les_1", "user_id": USER, "run_id": "r", "conversation_id": None, "topic": "t"}
     lesson = Lesson(**about, title="Pricing", created_at=world.clock(), updated_at=world.clock())
     world.run(lambda services: services.lessons.add(lesson))
@@ -174,7 +174,7 @@ def test_a_lesson_waits_for_no_approval_and_does_not_stay_in_progress_for_ever(w
     assert world.run(listed) == ("failed", 0)
 
 
-def test_only_work_that_says_what_its_approval_makes_of_it_waits_for_one(world: World) -> None:
+def test_only_work_with_an_outcome_for_each_decision_waits_for_approval(world: World) -> None:
     async def waiting(services: Any) -> dict[str, set[str]]:
         return {each.subject: {*each.closed_by} for each in services.works if each.waits_as}
 

@@ -227,7 +227,7 @@ def without(documents: dict[str, Document], *names: str) -> dict[str, Document]:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-async def test_consolidation_merges_the_labelled_paraphrases_and_nothing_else(
+async def test_consolidation_merges_only_the_labelled_paraphrases(
     new_user: Callable[[], Someone], judge: Judge
 ) -> None:
     """As they are extracted, by a judge who answers by the labels; each beside forty others in its language. The
@@ -249,7 +249,7 @@ async def test_consolidation_merges_the_labelled_paraphrases_and_nothing_else(
     assert sum(joined["same"]) >= 41
 
 
-async def test_equal_memories_are_merged_into_the_best_of_them(ada: Someone) -> None:
+async def test_equal_memories_are_merged_into_the_best_one(ada: Someone) -> None:
     ada.clock.advance(10)
     step = await ada.is_consolidated()
     # Of 25 memories two may go.
@@ -262,7 +262,7 @@ async def test_equal_memories_are_merged_into_the_best_of_them(ada: Someone) -> 
     assert gone["content"]
 
 
-async def test_the_surviving_memory_keeps_its_words_and_takes_in_the_counts(new_user: Callable[[], Someone]) -> None:
+async def test_the_surviving_memory_keeps_its_text_and_adds_up_the_counts(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     await ada.remembers("a", SAME[0], importance=0.5, count=3, quote="I know Python", trust="user_said")
     before = await ada.memory("a")
@@ -278,7 +278,7 @@ async def test_the_surviving_memory_keeps_its_words_and_takes_in_the_counts(new_
     assert after["salience"] == pytest.approx(salience(0.9, before["created"]))
 
 
-async def test_memories_left_over_by_the_cap_are_due_the_next_night_alone(ada: Someone) -> None:
+async def test_memories_over_the_cap_are_merged_only_the_next_night(ada: Someone) -> None:
     first = await ada.is_consolidated()
     assert await ada.services.merges.list_due_users("", 10**6)
     second = await ada.is_consolidated("night2")
@@ -299,7 +299,7 @@ async def test_consolidation_removes_at_most_one_of_a_few_memories(new_user: Cal
     assert (survivor["count"], len(survivor["seen"])) == (6, 6)
 
 
-async def test_memories_that_nobody_else_says_are_compared_once_and_stay_as_they_are(
+async def test_unrelated_memories_are_compared_once_and_left_unchanged(
     new_user: Callable[[], Someone], judge: Judge
 ) -> None:
     ada = new_user()
@@ -334,7 +334,7 @@ async def test_memories_of_two_users_are_never_merged(new_user: Callable[[], Som
     assert (await ada.is_consolidated()).planned == (await bob.is_consolidated()).planned == 0
 
 
-async def test_messages_that_are_remembered_stay_bounded_and_its_own_are_the_last_to_go(
+async def test_a_merged_memory_has_limited_message_ids_and_drops_its_own_last(
     new_user: Callable[[], Someone],
 ) -> None:
     ada = new_user()
@@ -351,7 +351,7 @@ async def test_messages_that_are_remembered_stay_bounded_and_its_own_are_the_las
     assert seen[2:] == own
 
 
-async def test_the_journal_says_nothing_that_anybody_said(ada: Someone) -> None:
+async def test_the_consolidation_journal_contains_no_user_content(ada: Someone) -> None:
     await ada.is_consolidated()
     await ada.takes_back()
     [run] = await ada.journal()
@@ -368,7 +368,7 @@ async def test_equal_memories_are_merged_without_a_model(new_user: Callable[[], 
     assert not model.requests
 
 
-async def test_a_merged_memory_equals_the_survivor_and_not_one_between_them(
+async def test_memories_are_merged_only_into_an_equal_one_and_not_transitively(
     new_user: Callable[[], Someone], judge: Judge
 ) -> None:
     judge.same = [{SAME[0], SAME[1]}, {SAME[1], SAME[2]}]
@@ -383,7 +383,7 @@ async def test_a_merged_memory_equals_the_survivor_and_not_one_between_them(
 
 
 @pytest.mark.parametrize("more", [{"valid_from": "2019-01-01"}, {"valid_until": "2030-01-01"}], ids=str)
-async def test_dates_of_validity_survive_a_merge(new_user: Callable[[], Someone], more: dict[str, Any]) -> None:
+async def test_validity_dates_survive_a_merge(new_user: Callable[[], Someone], more: dict[str, Any]) -> None:
     ada = new_user()
     await ada.remembers("a", SAME[0], count=2)
     await ada.remembers("b", SAME[1], **{name: f"{day}T00:00:00Z" for name, day in more.items()})
@@ -408,7 +408,7 @@ async def test_a_contradicted_memory_is_superseded_by_the_newer_one(
     assert await ada.memory("new") == {**before["new"], "consolidated": True}
 
 
-async def test_a_home_that_changed_twice_is_the_last_one(new_user: Callable[[], Someone]) -> None:
+async def test_after_two_moves_the_latest_home_is_kept(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     for content in UNLIKE:
         await ada.remembers(content, content)
@@ -428,7 +428,7 @@ async def test_the_oldest_of_three_homes_is_removed_first(
     assert await ada.holding() == {"third"}
 
 
-async def test_the_memory_said_again_last_counts_as_the_newer_one(new_user: Callable[[], Someone]) -> None:
+async def test_the_memory_repeated_last_counts_as_the_newer_one(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     await ada.remembers_in_turn(porto=PORTO, lisbon=LISBON)
     await ada.says_again("porto")
@@ -436,7 +436,7 @@ async def test_the_memory_said_again_last_counts_as_the_newer_one(new_user: Call
     assert await ada.superseded() == {"lisbon": "porto"}
 
 
-async def test_memories_stored_at_one_moment_are_ordered_by_their_messages(
+async def test_memories_stored_at_the_same_time_are_ordered_by_their_messages(
     new_user: Callable[[], Someone], judge: Judge
 ) -> None:
     ada = new_user()
@@ -447,7 +447,7 @@ async def test_memories_stored_at_one_moment_are_ordered_by_their_messages(
     assert await ada.superseded() == {"porto": "lisbon"}
 
 
-async def test_a_less_trusted_or_simultaneous_memory_supersedes_nothing(
+async def test_a_less_trusted_or_simultaneous_memory_does_not_supersede_another(
     new_user: Callable[[], Someone],
 ) -> None:
     for seconds, trust in ((10, "inferred"), (0, "user_said")):
@@ -459,7 +459,7 @@ async def test_a_less_trusted_or_simultaneous_memory_supersedes_nothing(
         assert await ada.holding() == {"old", "new"}
 
 
-async def test_a_contradiction_is_settled_before_a_repetition(new_user: Callable[[], Someone]) -> None:
+async def test_contradictions_are_resolved_before_duplicates_are_merged(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     await ada.remembers_in_turn(a=SAME[0], b=SAME[1], porto=PORTO, lisbon=LISBON)
     assert (await ada.is_consolidated()).planned == 2
@@ -489,7 +489,7 @@ DIFFERING = st.one_of(
 @pytest.mark.thorough
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(DIFFERING, st.sampled_from(["other", "nothing", "same", "contradicts"]), st.text(max_size=20))
-async def test_different_memories_are_joined_only_with_the_models_yes(
+async def test_memories_with_different_wording_are_merged_only_if_the_model_agrees(
     new_user: Callable[[], Someone], judge: Judge, differing: tuple[str, str], says: str, nonsense: str
 ) -> None:
     one, other = differing
@@ -510,7 +510,7 @@ async def test_different_memories_are_joined_only_with_the_models_yes(
     [(503, ModelUnavailable), (429, ModelUnavailable), (401, ModelRefused), (402, ModelRefused)],
 )
 @pytest.mark.thorough
-async def test_without_a_model_nothing_changes_and_the_user_is_due_the_next_night(
+async def test_without_a_model_nothing_changes_and_the_user_stays_due(
     ada: Someone, model: ModelServer, status: Any, error: type[Exception]
 ) -> None:
     before = await ada.all()
@@ -522,7 +522,7 @@ async def test_without_a_model_nothing_changes_and_the_user_is_due_the_next_nigh
     assert (await ada.is_consolidated("night2")).merged == 2
 
 
-async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_for_the_next_night(
+async def test_work_skipped_for_a_slow_model_or_a_spent_budget_is_done_the_next_night(
     ada: Someone, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model.fault = Reply(fault="slow")
@@ -540,16 +540,14 @@ async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_fo
     assert (await ada.is_consolidated()).merged == 2
 
 
-async def test_a_memory_that_no_model_will_read_is_left_and_not_retried_every_night(
-    ada: Someone, model: ModelServer
-) -> None:
+async def test_a_memory_that_the_model_refuses_is_not_retried_every_night(ada: Someone, model: ModelServer) -> None:
     model.fault = Reply(fault="content_risk")
     assert (await ada.is_consolidated()).planned == 0
     assert ada.user_id not in await ada.services.merges.list_due_users("", 10**6)
 
 
 @pytest.mark.parametrize(("bound", "nights", "most"), [("MOST_NEW", 3, 9), ("MOST_PAIRS", 6, 5)])
-async def test_a_night_has_bounds_and_the_nights_after_it_do_the_rest(
+async def test_a_night_has_limits_and_later_nights_do_the_rest(
     new_user: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, bound: str, nights: int, most: int
 ) -> None:
     monkeypatch.setattr(reconcile, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
@@ -568,7 +566,7 @@ async def test_a_night_has_bounds_and_the_nights_after_it_do_the_rest(
 # --- what looks outdated ----------------------------------------------------------------------------------------------
 
 
-async def test_ended_or_long_unsaid_minor_memories_may_be_outdated(new_user: Callable[[], Someone]) -> None:
+async def test_expired_and_long_unmentioned_minor_memories_may_be_outdated(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     now = to_datetime(ada.clock() + YEAR)
     await ada.remembers("little", OTHERS[0], importance=0.3)
@@ -594,7 +592,7 @@ async def test_ended_or_long_unsaid_minor_memories_may_be_outdated(new_user: Cal
     assert [change.before for change in question.preview.changes]
 
 
-async def test_asked_once_a_yes_forgets_what_was_listed_and_a_no_keeps_it_for_a_year(
+async def test_a_yes_forgets_the_listed_memories_and_a_no_keeps_them_for_a_year(
     new_user: Callable[[], Someone],
 ) -> None:
     for verb, left in (("approve", set[str]()), ("reject", {"Has a cat", "Has a dog"})):
@@ -614,7 +612,7 @@ async def test_asked_once_a_yes_forgets_what_was_listed_and_a_no_keeps_it_for_a_
         assert await ada.services.approvals.list_open(ada.user_id, 9) == []
 
 
-async def test_at_most_ten_are_asked_about_and_the_others_the_next_night(new_user: Callable[[], Someone]) -> None:
+async def test_at_most_ten_outdated_memories_are_asked_about_in_one_night(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     for content in UNLIKE:
         await ada.remembers(content, content, importance=0.1)
@@ -654,7 +652,7 @@ AnswerStream = Callable[[Someone], Awaitable[None]]
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", TOLD)
-async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
+async def test_a_redelivery_completes_a_killed_run_with_the_same_result(
     new_user: Callable[[], Someone], tell: AnswerStream
 ) -> None:
     unhurt = new_user()
@@ -675,7 +673,7 @@ async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", sample(TOLD[::-1], 1))
-async def test_a_night_that_died_is_ended_by_the_next(new_user: Callable[[], Someone], tell: AnswerStream) -> None:
+async def test_a_killed_run_is_completed_by_the_next_night(new_user: Callable[[], Someone], tell: AnswerStream) -> None:
     unhurt = new_user()
     await tell(unhurt)
     writes = await writes_of(lambda services: unhurt.is_consolidated(services=services), unhurt.services)
@@ -691,7 +689,7 @@ async def test_a_night_that_died_is_ended_by_the_next(new_user: Callable[[], Som
         assert without(await ada.all(), "replaced_in") == without(await unhurt.all(), "replaced_in"), death
 
 
-async def test_delivered_twice_it_does_nothing_twice_and_asks_no_model_again(ada: Someone, judge: Judge) -> None:
+async def test_a_duplicate_delivery_repeats_no_merge_and_no_model_call(ada: Someone, judge: Judge) -> None:
     planned = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
     judge.asked.clear()
     assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
@@ -704,7 +702,7 @@ async def test_delivered_twice_it_does_nothing_twice_and_asks_no_model_again(ada
 
 
 @pytest.mark.parametrize("change", [Someone.forgets, Someone.corrects])
-async def test_an_inactive_memory_takes_nothing_with_it(
+async def test_a_memory_made_inactive_before_the_merge_leaves_the_other_unchanged(
     new_user: Callable[[], Someone], change: Callable[[Someone, str], Awaitable[None]]
 ) -> None:
     for name, expected in (("a", {"b"}), ("b", {"a"})):
@@ -719,7 +717,7 @@ async def test_an_inactive_memory_takes_nothing_with_it(
         assert without(await ada.all(), "consolidated") == without(before, "consolidated")
 
 
-async def test_a_memory_forgotten_during_a_merge_lets_the_others_go(
+async def test_forgetting_a_memory_during_a_merge_restores_the_merged_one(
     new_user: Callable[[], Someone],
 ) -> None:
     for change in (Someone.forgets, Someone.corrects):
@@ -746,7 +744,7 @@ async def all_nights(someone: Someone) -> None:
 
 
 @pytest.mark.parametrize("tell", TOLD)
-async def test_an_undone_night_restores_all_but_the_counters(
+async def test_undoing_a_run_restores_everything_but_the_counters(
     new_user: Callable[[], Someone], tell: AnswerStream
 ) -> None:
     ada = new_user()
@@ -759,7 +757,7 @@ async def test_an_undone_night_restores_all_but_the_counters(
 
 
 @pytest.mark.thorough
-async def test_runs_are_taken_back_in_whatever_order(new_user: Callable[[], Someone]) -> None:
+async def test_runs_can_be_undone_in_any_order(new_user: Callable[[], Someone]) -> None:
     for order in permutations(("night1", "night2", "night3")):
         ada = new_user()
         await ada.remembers("a", SAME[0], importance=0.3, count=5)
@@ -780,7 +778,7 @@ async def test_runs_are_taken_back_in_whatever_order(new_user: Callable[[], Some
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("tell", "by_sweep"), [*zip(TOLD, (True, False), strict=True)])
-async def test_whatever_dies_while_it_is_taken_back_the_next_sweep_or_try_ends_it(
+async def test_a_killed_undo_is_completed_by_the_next_sweep_or_attempt(
     new_user: Callable[[], Someone], tell: AnswerStream, by_sweep: bool
 ) -> None:
     unhurt = new_user()
@@ -804,7 +802,7 @@ async def test_whatever_dies_while_it_is_taken_back_the_next_sweep_or_try_ends_i
 
 
 @pytest.mark.parametrize("says", everyday(1, ["same", "contradicts"]))
-async def test_nights_of_a_model_that_always_says_one_thing_are_taken_back_exactly(
+async def test_runs_with_a_model_that_always_gives_one_answer_are_undone_exactly(
     new_user: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, says: str
 ) -> None:
     monkeypatch.setattr(Judge, "relation", lambda *_: says)
@@ -819,7 +817,7 @@ async def test_nights_of_a_model_that_always_says_one_thing_are_taken_back_exact
     assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
 
 
-async def test_an_undone_night_leaves_no_field_that_was_not_there_before(new_user: Callable[[], Someone]) -> None:
+async def test_undoing_a_run_leaves_no_new_fields(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     await ada.remembers("a", SAME[0], count=3)
     await ada.remembers("b", SAME[1], importance=0.9, about_writing=True)
@@ -833,7 +831,7 @@ async def test_an_undone_night_leaves_no_field_that_was_not_there_before(new_use
     assert without(await ada.all(), *NIGHTLY) == without(before, *NIGHTLY)
 
 
-async def test_taken_back_twice_changes_nothing(ada: Someone) -> None:
+async def test_undoing_a_run_twice_changes_nothing(ada: Someone) -> None:
     await ada.is_consolidated()
     await ada.takes_back()
     before = await ada.all()
@@ -842,7 +840,7 @@ async def test_taken_back_twice_changes_nothing(ada: Someone) -> None:
 
 
 @pytest.mark.thorough
-async def test_an_undone_merge_is_neither_repeated_nor_asked_about(ada: Someone, judge: Judge) -> None:
+async def test_an_undone_merge_is_neither_repeated_nor_proposed(ada: Someone, judge: Judge) -> None:
     await ada.remembers_in_turn(porto=PORTO, lisbon=LISBON)
     taken_back = 0
     for night in ("night1", "night2", "night3"):
@@ -856,7 +854,7 @@ async def test_an_undone_merge_is_neither_repeated_nor_asked_about(ada: Someone,
     assert {judge.relation(*pair) for pair in judge.asked} <= {"other"}
 
 
-async def test_a_memory_forgotten_since_the_night_stays_forgotten(new_user: Callable[[], Someone]) -> None:
+async def test_undoing_a_run_does_not_restore_a_memory_forgotten_since(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     await ada.remembers("a", SAME[0], count=3)
     await ada.remembers("b", SAME[1])
@@ -866,7 +864,7 @@ async def test_a_memory_forgotten_since_the_night_stays_forgotten(new_user: Call
     assert (await ada.memory("b"))["status"] == "forgotten"
 
 
-async def test_a_superseded_memory_comes_back_also_after_its_successor_was_corrected(
+async def test_undo_restores_a_superseded_memory_even_if_its_successor_was_corrected(
     new_user: Callable[[], Someone],
 ) -> None:
     ada = new_user()
@@ -877,7 +875,7 @@ async def test_a_superseded_memory_comes_back_also_after_its_successor_was_corre
     assert await ada.holding() == {"porto"}
 
 
-async def test_a_memory_told_again_since_the_night_is_not_there_twice(new_user: Callable[[], Someone]) -> None:
+async def test_undo_does_not_duplicate_a_memory_repeated_since_the_run(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     await ada.remembers_in_turn(porto=PORTO, lisbon=LISBON)
     await ada.is_consolidated()
@@ -887,7 +885,7 @@ async def test_a_memory_told_again_since_the_night_is_not_there_twice(new_user: 
 
 
 @pytest.mark.parametrize("change", [Someone.forgets, Someone.corrects])
-async def test_a_memory_ended_since_the_night_does_not_come_back_in_other_words(
+async def test_undo_does_not_restore_a_paraphrase_of_a_memory_ended_since_the_run(
     new_user: Callable[[], Someone], change: Callable[[Someone, str], Awaitable[None]]
 ) -> None:
     ada = new_user()
@@ -900,7 +898,7 @@ async def test_a_memory_ended_since_the_night_does_not_come_back_in_other_words(
     assert gone not in await ada.holding()
 
 
-async def test_a_chain_of_merges_comes_back_as_well(new_user: Callable[[], Someone]) -> None:
+async def test_a_chain_of_merges_can_be_undone(new_user: Callable[[], Someone]) -> None:
     ada = new_user()
     await ada.remembers("a", SAME[0], count=2)
     await ada.remembers("b", SAME[1])
@@ -917,7 +915,7 @@ async def test_a_chain_of_merges_comes_back_as_well(new_user: Callable[[], Someo
     await ada.corrects("a")
 
 
-async def test_a_run_that_nobody_knows_cannot_be_taken_back(ada: Someone, new_user: Callable[[], Someone]) -> None:
+async def test_an_unknown_run_cannot_be_undone(ada: Someone, new_user: Callable[[], Someone]) -> None:
     await ada.is_consolidated()
     for someone, run_id in ((ada, "another"), (new_user(), "night1")):
         with pytest.raises(NotFound):
@@ -926,7 +924,7 @@ async def test_a_run_that_nobody_knows_cannot_be_taken_back(ada: Someone, new_us
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-async def test_a_run_that_died_halfway_can_be_taken_back_and_is_not_gone_on_with(
+async def test_a_run_killed_halfway_can_be_undone_and_is_not_resumed(
     new_user: Callable[[], Someone],
 ) -> None:
     unhurt = new_user()
@@ -944,7 +942,7 @@ async def test_a_run_that_died_halfway_can_be_taken_back_and_is_not_gone_on_with
         assert (await ada.is_consolidated()).merged == 0
 
 
-async def test_an_operator_lists_the_runs_of_a_user_and_takes_one_back(ada: Someone) -> None:
+async def test_an_operator_lists_a_users_runs_and_undoes_one(ada: Someone) -> None:
     await ada.is_consolidated()
     [listed] = await command("list", ada.user_id, "", ada.services.settings)
     assert (listed["run"], listed["status"], listed["left_by_the_cap"]) == ("night1", "applied", 1)
@@ -963,7 +961,7 @@ async def test_an_operator_lists_the_runs_of_a_user_and_takes_one_back(ada: Some
 # --- the brake --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_braked_user_is_left_alone_and_due_the_next_night(ada: Someone) -> None:
+async def test_a_user_with_the_brake_on_is_skipped_and_due_the_next_night(ada: Someone) -> None:
     before = await ada.all()
     await ada.services.signals.turn_brake_on(ada.user_id, ada.clock())
     with pytest.raises(Braked):

@@ -77,7 +77,9 @@ def approvals(client: Client) -> list[dict[str, Any]]:
     return client.get("/api/approvals?state=all")["items"]
 
 
-def test_no_prompt_has_the_contact_details_of_a_document(client: Client, model: ModelServer, database: Stored) -> None:
+def test_no_prompt_contains_contact_details_from_a_document(
+    client: Client, model: ModelServer, database: Stored
+) -> None:
     evidence = has_resume(database, client)
     look_up = Reply(tool_calls=[{"name": "query_user_knowledge", "arguments": {"query": "Kestrel"}}])
     led = ("Led a team of 8 at Kestrel Labs", f"{evidence} Led a team of 8 at Kestrel Labs")
@@ -88,7 +90,7 @@ def test_no_prompt_has_the_contact_details_of_a_document(client: Client, model: 
     assert details_in(prompts) == []
 
 
-def test_a_writer_that_obeys_its_sources_has_none_to_write_and_one_that_knows_them_is_left_out(
+def test_claims_with_contact_details_from_a_document_are_left_out_of_a_text(
     client: Client, model: ModelServer, database: Stored
 ) -> None:
     evidence = has_resume(database, client)
@@ -110,7 +112,7 @@ def test_a_writer_that_obeys_its_sources_has_none_to_write_and_one_that_knows_th
 
 
 @pytest.mark.parametrize("spelled", everyday(1, SPELLED))
-def test_a_proposed_text_is_without_them_however_they_are_spelled(
+def test_contact_details_in_any_spelling_are_removed_from_a_proposed_text(
     client: Client, model: ModelServer, database: Stored, spelled: str
 ) -> None:
     has_resume(database, client)
@@ -130,7 +132,9 @@ def test_a_proposed_text_is_without_them_however_they_are_spelled(
     assert "contact details" in model.requests[-1].body.decode()
 
 
-def test_one_that_is_spread_over_several_texts_is_found(client: Client, model: ModelServer, database: Stored) -> None:
+def test_contact_details_split_across_list_items_are_removed(
+    client: Client, model: ModelServer, database: Stored
+) -> None:
     has_resume(database, client)
     model.script(suggests(["Rust", "020 79", "46 09", "58", "Python"], "skills"))
     client.say("Set my skills")
@@ -138,7 +142,7 @@ def test_one_that_is_spread_over_several_texts_is_found(client: Client, model: M
     assert asked["args"]["value"] == ["Rust", "Python"]
 
 
-def test_contact_details_typed_by_the_person_stay_in_their_text(
+def test_contact_details_typed_by_the_user_stay_in_their_text(
     client: Client, model: ModelServer, database: Stored
 ) -> None:
     """The person may give their own contact details, as no model wrote them."""
@@ -155,7 +159,7 @@ def test_contact_details_typed_by_the_person_stay_in_their_text(
     assert decided.json()["status"] == "done"
 
 
-def test_a_document_that_was_given_since_counts_when_it_is_published(
+def test_contact_details_from_a_later_document_block_the_publication(
     client: Client, model: ModelServer, database: Stored
 ) -> None:
     model.script(suggests("Reach Ines at ines.falk@example.org"))
@@ -212,7 +216,7 @@ def accented(text: str) -> str:
 
 
 @pytest.mark.thorough
-def test_no_hostile_writer_brings_one_into_a_proposed_or_published_text(
+def test_no_hostile_writer_gets_contact_details_into_a_proposed_or_published_text(
     chat: ChatServer, model: ModelServer, database: Stored
 ) -> None:
     proposed = leaked = 0

@@ -31,7 +31,7 @@ def talked(client: Client, model: ModelServer) -> list[str]:
 
 
 @pytest.mark.thorough
-def test_conversations_are_found_by_the_words_of_titles_and_messages(client: Client, talked: list[str]) -> None:
+def test_conversations_are_found_by_words_in_titles_and_messages(client: Client, talked: list[str]) -> None:
     roles, management, hello = talked
     assert find(client, "prod") == [
         (management, "Is product management for me?"),
@@ -45,7 +45,7 @@ def test_conversations_are_found_by_the_words_of_titles_and_messages(client: Cli
     assert [each for each, _ in find(client, "see")] == [hello]
 
 
-def test_where_it_was_found_is_said_with_the_words_to_mark(client: Client, talked: list[str]) -> None:
+def test_a_search_result_says_where_it_matched_and_which_words_to_highlight(client: Client, talked: list[str]) -> None:
     [item] = client.get("/api/conversations?q=head%20at")["items"]
     assert item["found"]["words"] == ["Head", "at"]
     answer = client.get(f"/api/conversations/{talked[0]}")["messages"][-1]
@@ -55,7 +55,7 @@ def test_where_it_was_found_is_said_with_the_words_to_mark(client: Client, talke
 
 
 @pytest.mark.thorough
-def test_a_snippet_holds_no_link_no_image_and_no_tag(client: Client, model: ModelServer) -> None:
+def test_a_snippet_contains_no_link_image_or_tag(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Noted."))
     client.say("Hello. " * 30 + "Look ![at](https://evil.example/x) <img src=x> findme\u202e " + "and so on " * 30)
     [(_, snippet)] = find(client, "findme")
@@ -67,14 +67,14 @@ def test_a_snippet_holds_no_link_no_image_and_no_tag(client: Client, model: Mode
 
 
 @pytest.mark.thorough
-def test_found_conversations_come_in_pages(client: Client, talked: list[str]) -> None:
+def test_found_conversations_are_returned_in_pages(client: Client, talked: list[str]) -> None:
     first = client.get("/api/conversations?q=product&limit=1")
     rest = client.get(f"/api/conversations?q=product&limit=1&after={first['next']}")
     assert [each["id"] for each in (*first["items"], *rest["items"])] == [talked[1], talked[0]]
     assert rest["next"] is None
 
 
-def test_nobody_finds_what_others_said(client: Client, chat: ChatServer, talked: list[str]) -> None:
+def test_a_search_finds_only_the_users_own_conversations(client: Client, chat: ChatServer, talked: list[str]) -> None:
     with Client(chat.url, "auth0|somebody-else") as other:
         assert find(other, "product") == []
         renamed = other.request("PATCH", f"/api/conversations/{talked[0]}", json={"title": "Mine"})
@@ -82,12 +82,12 @@ def test_nobody_finds_what_others_said(client: Client, chat: ChatServer, talked:
     assert client.get(f"/api/conversations/{talked[0]}")["title"] == "Which roles fit me?"
 
 
-def test_a_search_of_too_many_characters_is_refused(client: Client) -> None:
+def test_an_overlong_search_query_is_rejected(client: Client) -> None:
     assert client.request("GET", "/api/conversations", params={"q": "a" * 201}).status_code == 422
 
 
 @pytest.mark.thorough
-def test_a_title_that_the_user_gave_stays_and_is_found(client: Client, talked: list[str]) -> None:
+def test_a_title_set_by_the_user_is_kept_and_found(client: Client, talked: list[str]) -> None:
     path = f"/api/conversations/{talked[2]}"
     renamed = client.request("PATCH", path, json={"title": "  My \n next\u202e [step](https://evil.example) "})
     title = renamed.json()["title"]
@@ -100,7 +100,7 @@ def test_a_title_that_the_user_gave_stays_and_is_found(client: Client, talked: l
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("title", ["", " \n ", "\u202e", "x" * 81, "x" * 100_000])
-def test_a_title_that_is_none_is_refused_with_a_sentence(client: Client, talked: list[str], title: str) -> None:
+def test_an_invalid_title_is_rejected_with_a_sentence(client: Client, talked: list[str], title: str) -> None:
     refused = client.request("PATCH", f"/api/conversations/{talked[0]}", json={"title": title})
     assert refused.status_code == 422
     assert refused.json()["error"]["message"] == "A title has 1 to 80 characters."
@@ -109,9 +109,7 @@ def test_a_title_that_is_none_is_refused_with_a_sentence(client: Client, talked:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_page_compares_a_limited_number_of_conversations_and_the_next_one_goes_on(
-    client: Client, chat: ChatServer
-) -> None:
+def test_a_search_page_compares_a_limited_number_and_the_next_page_continues(client: Client, chat: ChatServer) -> None:
     user_id = client.user_id
     old = [
         {"_id": f"{user_id}:c{n}", "user_id": user_id, "id": f"c{n}", "title": f"Chat {n}", "last_used": 1000.0 + n}

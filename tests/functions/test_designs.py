@@ -74,7 +74,7 @@ def refusal(client: Client, **body: Any) -> str:
 # --- choosing -------------------------------------------------------------------------------------------------------
 
 
-def test_designs_are_listed_with_the_roles_that_somebody_offers(client: Client, chat: ChatServer) -> None:
+def test_designs_are_listed_with_the_available_roles(client: Client, chat: ChatServer) -> None:
     assert client.get("/api/designs") == {
         "items": [{"name": "default", "is_default": True, "roles": ["chat", "onboarding", "interview", "learning"]}],
         "next": None,
@@ -88,7 +88,7 @@ def test_designs_are_listed_with_the_roles_that_somebody_offers(client: Client, 
     ]
 
 
-def test_a_new_conversation_names_its_design_in_both_protocols_and_shows_it(client: Client, chat: ChatServer) -> None:
+def test_a_new_conversation_can_choose_its_design_in_both_protocols(client: Client, chat: ChatServer) -> None:
     with designs_in(chat, client, EXAMPLES) as user:
         plain = user.say("Hello", design="plain_openai", role="chat").conversation_id
         user.say_ai_sdk("chat-1", user_says("Hello"), design="plain_openai")
@@ -113,7 +113,7 @@ def test_a_new_conversation_names_its_design_in_both_protocols_and_shows_it(clie
     ],
     ids=["no role", "no design", "no name", "in the AI SDK's protocol"],
 )
-def test_an_unknown_design_is_refused_before_anything_is_stored(client: Client, body: Any, told: str) -> None:
+def test_an_unknown_design_is_rejected_before_anything_is_stored(client: Client, body: Any, told: str) -> None:
     assert told in refusal(client, **body)
     assert client.get("/api/conversations")["items"] == []
 
@@ -128,7 +128,9 @@ def test_a_conversation_keeps_its_design_and_its_role(client: Client, chat: Chat
         assert again.last.name == "done"
 
 
-def test_a_conversation_repeats_its_role_alone(client: Client, chat: ChatServer, tmp_path: Path) -> None:
+def test_a_conversation_can_be_continued_by_repeating_only_its_role(
+    client: Client, chat: ChatServer, tmp_path: Path
+) -> None:
     folder(tmp_path, "tutor", TUTOR)
     with designs_in(chat, client, str(tmp_path)) as user:
         lesson = user.say("Teach me", design="tutor", role="learning").conversation_id
@@ -165,7 +167,7 @@ def test_the_default_design_provides_the_roles_that_another_one_lacks(
     ],
     ids=["no import", "no design", "no such role", "no name", "the same name", "no agent"],
 )
-def test_a_broken_design_is_named_at_the_start(chat: ChatServer, tmp_path: Path, code: str, told: str) -> None:
+def test_a_broken_design_is_named_at_startup(chat: ChatServer, tmp_path: Path, code: str, told: str) -> None:
     paths = folder(tmp_path, f"broken_{uuid.uuid4().hex}", code)
 
     def start() -> None:
@@ -177,7 +179,7 @@ def test_a_broken_design_is_named_at_the_start(chat: ChatServer, tmp_path: Path,
         start()
 
 
-def test_the_design_that_the_page_shows_is_found_and_built(chat: ChatServer, tmp_path: Path) -> None:
+def test_the_design_shown_in_the_docs_is_found_and_built(chat: ChatServer, tmp_path: Path) -> None:
     page = (ROOT / "docs/designs.md").read_text(encoding="utf-8")
     [code] = re.findall(r"^```python\n(.*?^DESIGN = .*?)^```", page, re.MULTILINE | re.DOTALL)
     designs = find_designs("tutor", folder(tmp_path, f"shown_{uuid.uuid4().hex}", code))
@@ -195,12 +197,12 @@ def test_the_design_that_the_page_shows_is_found_and_built(chat: ChatServer, tmp
         ('{"default": {"more": 1}}', "'default': more: Extra inputs are not permitted"),
     ],
 )
-def test_settings_that_a_design_does_not_take_are_named_at_the_start(written: str, told: str) -> None:
+def test_settings_unknown_to_a_design_are_named_at_startup(written: str, told: str) -> None:
     with pytest.raises(InvalidSettings, match=told):
         read_design_settings(find_designs("default", EXAMPLES), written)
 
 
-def test_a_folder_without_a_design_is_none_and_a_missing_folder_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_a_design_is_skipped_and_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert set(find_designs("default", folder(tmp_path, "something", "X = 1"))) == {"default"}
     with pytest.raises(InvalidSettings, match="there is no folder /no/such"):
         find_designs("default", "/no/such")
@@ -216,7 +218,7 @@ def test_the_settings_of_a_design_reach_its_model(client: Client, chat: ChatServ
     assert model.requests[-1].json["temperature"] == 1.5
 
 
-def test_a_plain_loop_has_the_tools_and_an_event_of_its_own(plain: Client, model: ModelServer) -> None:
+def test_a_plain_loop_has_the_tools_and_its_own_event(plain: Client, model: ModelServer) -> None:
     model.script(Reply(text="Let me look.", tool_calls=[PROFILE]), Reply(text=["You are ", "new here."]))
     answer = plain.say("Who am I?")
     assert answer.names == [
@@ -231,7 +233,7 @@ def test_a_plain_loop_has_the_tools_and_an_event_of_its_own(plain: Client, model
     assert (step["name"], step["ok"]) == ("get_user_profile", True)
 
 
-def test_a_plain_loop_speaks_the_ai_sdks_protocol(plain: Client, model: ModelServer) -> None:
+def test_a_plain_loop_supports_the_ai_sdk_protocol(plain: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[PROFILE, PROFILE]), Reply(text="Nothing yet."))
     events = plain.say_ai_sdk("chat-1", user_says("Who am I?"))
     names = [event.name for event in events]
@@ -242,7 +244,7 @@ def test_a_plain_loop_speaks_the_ai_sdks_protocol(plain: Client, model: ModelSer
     assert [e.data["data"] for e in events if e.name == "data-requests_made"] == [{"requests": 2}]
 
 
-def test_a_plain_loop_proposes_at_the_gate_and_learns_what_became_of_it(plain: Client, model: ModelServer) -> None:
+def test_a_plain_loop_proposes_changes_and_is_told_the_outcome(plain: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[HEADLINE]))
     asked = plain.say("Make me head of product")
     assert asked.names[-5:] == ["approval_required", "requests_made", "text_delta", "activity", "done"]
@@ -257,14 +259,14 @@ def test_a_plain_loop_proposes_at_the_gate_and_learns_what_became_of_it(plain: C
     assert [m["tool_call_id"] for m in last if m["role"] == "tool"] == called, "each call has one result"
 
 
-def test_a_plain_loop_is_bounded_in_calls(plain: Client, model: ModelServer) -> None:
+def test_a_plain_loop_has_a_limit_on_calls(plain: Client, model: ModelServer) -> None:
     model.script(*[Reply(tool_calls=[PROFILE])] * 3, Reply(text="That is all."))
     answer = plain.say("Again and again")
     assert [e.data["ok"] for e in answer.events if e.name == "tool_result"] == [True, False, False]
     assert "tools" not in model.requests[-1].json, "after two refusals"
 
 
-def test_a_plain_loop_is_bounded_in_cost(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_plain_loop_has_a_limit_on_cost(client: Client, chat: ChatServer, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[PROFILE]), Reply(text="Never asked for."))
     with designs_in(chat, client, EXAMPLES, turn_ceiling_usd=0.000001) as user:
         answer = user.say("Who am I?", design="plain_openai")
@@ -273,14 +275,14 @@ def test_a_plain_loop_is_bounded_in_cost(client: Client, chat: ChatServer, model
     assert (kept["status"], [step["ok"] for step in kept["steps"]]) == ("failed", [True])
 
 
-def test_a_plain_loop_answers_people_in_trouble_in_fixed_words(plain: Client, model: ModelServer) -> None:
+def test_a_plain_loop_gives_people_in_trouble_the_fixed_answer(plain: Client, model: ModelServer) -> None:
     answer = plain.say("I want to kill myself")
     assert "988" in answer.text
     assert not [request for request in model.requests if request.path.endswith("/chat/completions")]
 
 
 @pytest.mark.thorough
-def test_a_plain_loop_is_stopped_and_keeps_what_was_said(plain: Client, model: ModelServer) -> None:
+def test_a_plain_loop_can_be_stopped_and_keeps_its_partial_answer(plain: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with plain.open({"message": "Tell me everything"}) as events:
         conversation_id = next(events).data["conversation_id"]
@@ -294,9 +296,7 @@ def test_a_plain_loop_is_stopped_and_keeps_what_was_said(plain: Client, model: M
 
 
 @pytest.mark.thorough
-def test_a_design_brings_its_own_onboarding_and_lacks_nothing(
-    chat: ChatServer, client: Client, model: ModelServer
-) -> None:
+def test_a_design_can_have_its_own_onboarding(chat: ChatServer, client: Client, model: ModelServer) -> None:
     with designs_in(chat, client, EXAMPLES, agent_design="by_headings") as user:
         for role, is_onboarding in (("onboarding", True), ("chat", False)):
             model.forget_requests()
@@ -309,13 +309,13 @@ def test_a_design_brings_its_own_onboarding_and_lacks_nothing(
 
 
 @pytest.mark.parametrize("kind", ["done", "Not a name", "", "data-x"])
-def test_an_event_of_a_design_has_a_name_that_is_not_ours(kind: str) -> None:
+def test_a_designs_event_must_not_use_one_of_our_names(kind: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name"):
         DesignEvent(kind=kind)
 
 
 @pytest.mark.parametrize("role", ["chat", "interview", "learning", "onboarding"])
-def test_each_role_of_the_default_design_answers_with_the_version_that_its_settings_name(
+def test_each_role_of_the_default_design_uses_the_version_in_its_settings(
     chat: ChatServer, role: Role, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = default.PROMPTS[role]

@@ -130,7 +130,7 @@ def at_level(client: Client, level: str) -> None:
 # --- handing over -----------------------------------------------------------------------------------------------------
 
 
-def test_an_about_section_is_kept_as_drafted_after_a_yes_and_not_before(
+def test_an_about_section_is_stored_as_drafted_only_after_approval(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     draft_id = drafted()
@@ -164,7 +164,7 @@ def test_an_about_section_is_kept_as_drafted_after_a_yes_and_not_before(
 
 
 @pytest.mark.thorough
-def test_a_text_that_was_just_drafted_can_be_handed_over(
+def test_a_newly_drafted_text_can_be_handed_over(
     client: Client, model: ModelServer, app: CandidateAppServer, database: Stored
 ) -> None:
     profile = {"_id": client.user_id, "user_id": client.user_id, "headline": "Engineer", "years_of_experience": 11}
@@ -180,7 +180,7 @@ def test_a_text_that_was_just_drafted_can_be_handed_over(
     assert suggested(database, client) == [(draft_id, "11 years of experience")]
 
 
-def test_the_stored_draft_is_the_text_that_its_user_edited(
+def test_the_stored_draft_is_the_text_edited_by_the_user(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     draft_id = drafted()
@@ -194,7 +194,7 @@ def test_the_stored_draft_is_the_text_that_its_user_edited(
     assert suggested(database, client) == [(draft_id, OTHERWISE)]
 
 
-def test_the_same_draft_again_takes_the_place_of_what_is_kept_and_shows_it(
+def test_handing_over_a_draft_again_shows_and_replaces_the_stored_text(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     draft_id = drafted()
@@ -209,7 +209,7 @@ def test_the_same_draft_again_takes_the_place_of_what_is_kept_and_shows_it(
     assert suggested(database, client) == [(draft_id, TEXT)]
 
 
-def test_a_draft_changed_at_the_candidate_app_is_asked_again_and_not_overwritten(
+def test_a_draft_changed_in_the_candidate_app_is_proposed_again_and_not_overwritten(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     draft_id = drafted()
@@ -223,7 +223,7 @@ def test_a_draft_changed_at_the_candidate_app_is_asked_again_and_not_overwritten
     assert again["preview"]["changes"][0]["before"] == "By hand."
 
 
-def test_a_yes_that_is_given_twice_is_carried_out_once(
+def test_a_repeated_approval_is_executed_once(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored, app: CandidateAppServer
 ) -> None:
     model.script(calls(HAND_OVER, drafted()))
@@ -234,7 +234,7 @@ def test_a_yes_that_is_given_twice_is_carried_out_once(
     assert written == [approval["approval_id"]]
 
 
-def test_a_refusal_of_the_candidate_app_leaves_the_draft_unchanged(
+def test_a_rejection_by_the_candidate_app_leaves_the_draft_unchanged(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored, app: CandidateAppServer
 ) -> None:
     draft_id = drafted()
@@ -247,7 +247,7 @@ def test_a_refusal_of_the_candidate_app_leaves_the_draft_unchanged(
 
 
 @pytest.mark.thorough
-def test_after_a_wish_for_another_the_text_of_another_draft_takes_its_place(
+def test_after_a_change_request_a_new_draft_revises_the_proposal(
     client: Client, model: ModelServer, drafted: Drafts
 ) -> None:
     model.script(calls(HAND_OVER, drafted()))
@@ -258,14 +258,14 @@ def test_after_a_wish_for_another_the_text_of_another_draft_takes_its_place(
     assert asked(client.say("Well?", answer.conversation_id))["revises"] == first["approval_id"]
 
 
-def test_the_draft_of_a_card_is_not_handed_over(client: Client, model: ModelServer, drafted: Drafts) -> None:
+def test_a_card_draft_is_not_handed_over(client: Client, model: ModelServer, drafted: Drafts) -> None:
     model.script(calls(HAND_OVER, drafted("card")), Reply(text="That is a card."))
     assert client.say("Keep it").text == "That is a card."
     assert told(model) == '{"error":"Only an About section can be handed over, and this draft is none."}'
     assert records(client) == []
 
 
-def test_a_draft_without_a_text_is_not_handed_over(client: Client, model: ModelServer, drafted: Drafts) -> None:
+def test_a_draft_without_text_is_not_handed_over(client: Client, model: ModelServer, drafted: Drafts) -> None:
     model.script(calls(HAND_OVER, drafted(checked=False)), Reply(text="There is none."))
     client.say("Keep it")
     assert told(model) == '{"error":"There is no text in this draft."}'
@@ -273,7 +273,7 @@ def test_a_draft_without_a_text_is_not_handed_over(client: Client, model: ModelS
 
 
 @pytest.mark.parametrize("tool", [HAND_OVER, READ])
-def test_a_draft_of_somebody_else_is_not_there(
+def test_another_users_draft_is_not_found(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored, tool: str
 ) -> None:
     theirs = drafted(user_id=f"{client.user_id}-other")
@@ -287,7 +287,7 @@ def test_a_draft_of_somebody_else_is_not_there(
     assert (records(client), suggested(database, client)) == ([], [])
 
 
-def test_at_the_lowest_level_nothing_is_handed_over(
+def test_no_draft_is_handed_over_at_the_lowest_level(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     at_level(client, "L0")
@@ -298,7 +298,7 @@ def test_at_the_lowest_level_nothing_is_handed_over(
     assert (records(client), suggested(database, client)) == ([], [])
 
 
-def test_at_the_highest_level_it_is_handed_over_only_with_a_yes(
+def test_at_the_highest_level_a_handover_still_needs_approval(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     at_level(client, "L3")
@@ -308,7 +308,7 @@ def test_at_the_highest_level_it_is_handed_over_only_with_a_yes(
     assert suggested(database, client) == []
 
 
-def test_at_the_highest_level_what_nobody_checked_is_asked_about(
+def test_at_the_highest_level_a_draft_with_unchecked_claims_still_needs_approval(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     at_level(client, "L3")
@@ -322,7 +322,7 @@ def test_at_the_highest_level_what_nobody_checked_is_asked_about(
     assert suggested(database, client) == []
 
 
-def test_a_draft_that_rests_on_forgotten_words_is_not_handed_over(
+def test_a_draft_based_on_forgotten_words_is_not_handed_over(
     client: Client, model: ModelServer, drafted: Drafts
 ) -> None:
     model.script(calls(HAND_OVER, drafted(flagged=True)), Reply(text="I can draft it anew."))
@@ -344,7 +344,7 @@ SECTIONS = [{"heading": "About me", "claims": [ABOUT, MORE]}]
     [("about", {"text": TEXT}), ("card", {"headline": "Builds what she plans", "sections": SECTIONS})],
     ids=["about", "card"],
 )
-def test_a_draft_is_read_with_what_was_left_out_and_without_its_evidence(
+def test_a_draft_is_returned_with_its_left_out_claims_and_without_evidence(
     client: Client, model: ModelServer, drafted: Drafts, kind: str, says: dict[str, Any], level: str
 ) -> None:
     at_level(client, level)
@@ -371,9 +371,7 @@ def test_a_draft_is_read_with_what_was_left_out_and_without_its_evidence(
         ("published", "Published", None),
     ],
 )
-def test_a_draft_says_at_which_stage_it_is(
-    client: Client, drafted: Drafts, status: str, label: str, stage: str | None
-) -> None:
+def test_a_draft_reports_its_stage(client: Client, drafted: Drafts, status: str, label: str, stage: str | None) -> None:
     assert client.get(f"/api/drafts/{drafted('card', status=status, label=label)}")["stage"] == stage
 
 
@@ -399,7 +397,7 @@ def test_a_failed_draft_reports_the_reason(client: Client, model: ModelServer, d
     assert (result_in(model)["status"], result_in(model)["label"]) == ("failed", "It could not be finished")
 
 
-def test_the_model_learns_that_a_draft_rests_on_forgotten_memories(
+def test_the_model_is_told_that_a_draft_is_based_on_forgotten_memories(
     client: Client, model: ModelServer, drafted: Drafts
 ) -> None:
     draft_id = drafted(flagged=True)
@@ -409,7 +407,7 @@ def test_the_model_learns_that_a_draft_rests_on_forgotten_memories(
     assert client.get(f"/api/drafts/{draft_id}")["flagged"] is True
 
 
-def test_over_the_api_a_draft_of_somebody_else_is_not_there(client: Client, drafted: Drafts) -> None:
+def test_another_users_draft_is_not_found_through_the_api(client: Client, drafted: Drafts) -> None:
     for draft_id in (drafted(user_id=f"{client.user_id}-other"), "about_that_nobody_has", "..%2Fme", "$where"):
         refused = client.request("GET", f"/api/drafts/{draft_id}")
         assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found"), draft_id
@@ -442,7 +440,7 @@ def propose(draft_id: str) -> Reply:
 
 
 @pytest.mark.parametrize("taken", [0, 1])
-def test_three_headlines_are_drafted_and_one_is_taken_with_one_yes(
+def test_three_headlines_are_drafted_and_one_is_chosen_with_one_approval(
     client: Client, model: ModelServer, database: Stored, profiled: None, taken: int
 ) -> None:
     texts = ("Heads Ops", "Ops, headed", "Runs Ops")
@@ -472,7 +470,7 @@ def test_three_headlines_are_drafted_and_one_is_taken_with_one_yes(
     assert client.get("/api/approvals")["items"] == [], "nothing is asked again"
 
 
-def test_a_headline_that_nothing_supports_is_left_out_and_cannot_be_proposed(
+def test_an_unsupported_headline_is_left_out_and_cannot_be_proposed(
     client: Client, model: ModelServer, profiled: None
 ) -> None:
     model.script(
@@ -492,7 +490,7 @@ def test_a_headline_that_nothing_supports_is_left_out_and_cannot_be_proposed(
     assert (asked["args"]["value"], asked["alternatives"]) == ("Head of Ops, again", [])
 
 
-def test_headlines_are_drafted_at_l0_and_none_is_proposed(client: Client, model: ModelServer, profiled: None) -> None:
+def test_headlines_are_drafted_but_not_proposed_at_l0(client: Client, model: ModelServer, profiled: None) -> None:
     at_level(client, "L0")
     wish = Reply(tool_calls=[{"name": "suggest_headline", "arguments": {}}])
     model.script(wish, headlines("Head of Ops"), judged(True), Reply(text="Here."))
@@ -510,7 +508,7 @@ def test_headlines_are_drafted_at_l0_and_none_is_proposed(client: Client, model:
     ],
     ids=["invented", "pasted"],
 )
-def test_a_wish_is_accepted_as_the_users_own_words_only(
+def test_a_wish_must_be_quoted_verbatim_from_the_user(
     client: Client, model: ModelServer, tool: str, said: str, wish: str
 ) -> None:
     model.script(Reply(tool_calls=[{"name": tool, "arguments": {"wish": wish}}]), Reply(text="Sorry."))
@@ -521,7 +519,7 @@ def test_a_wish_is_accepted_as_the_users_own_words_only(
 # --- on the laptop ----------------------------------------------------------------------------------------------------
 
 
-def test_the_laptops_model_reads_a_draft_and_hands_it_over(
+def test_the_local_model_reads_a_draft_and_hands_it_over(
     client: Client, model: ModelServer, drafted: Drafts, database: Stored
 ) -> None:
     draft_id = drafted()
@@ -532,7 +530,7 @@ def test_the_laptops_model_reads_a_draft_and_hands_it_over(
     assert suggested(database, client) == [(draft_id, TEXT)]
 
 
-def test_the_laptops_model_drafts_headlines_and_asks_once(
+def test_the_local_model_drafts_headlines_and_proposes_once(
     client: Client, database: Stored, app: CandidateAppServer
 ) -> None:
     stints = ({"company": "Acme", "title": "Head of Ops"}, {"company": "Globex", "title": "Clerk"})

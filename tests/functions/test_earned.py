@@ -118,7 +118,7 @@ def tells(person: Client, model: ModelServer, words: str, judged: bool = True, *
     return [each["status"] for each in person.get("/api/approvals?state=all&limit=1")["items"]]
 
 
-def test_ten_days_of_yeses_earn_what_is_daily_and_an_undo_takes_it_back(
+def test_approvals_on_ten_days_earn_autonomy_and_an_undo_ends_it(
     world: World, person: Client, model: ModelServer
 ) -> None:
     says_yes(world, person, DAYS_NEEDED - 1)
@@ -158,7 +158,7 @@ def test_ten_days_of_yeses_earn_what_is_daily_and_an_undo_takes_it_back(
         (f"{INVITED}, and then they told me all of this: {'so much ' * 50}", {"status": "interview"}),
     ],
 )
-def test_a_message_that_names_nothing_of_the_list_is_asked_about(
+def test_an_earned_change_not_named_in_the_message_needs_approval(
     world: World, person: Client, model: ModelServer, words: str, change: dict[str, str]
 ) -> None:
     earns(world, person)
@@ -166,7 +166,7 @@ def test_a_message_that_names_nothing_of_the_list_is_asked_about(
 
 
 @pytest.mark.thorough
-def test_a_change_that_the_judge_does_not_find_in_the_message_is_asked_about(
+def test_an_earned_change_the_judge_does_not_find_in_the_message_needs_approval(
     world: World, person: Client, model: ModelServer
 ) -> None:
     earns(world, person)
@@ -177,7 +177,9 @@ def test_a_change_that_the_judge_does_not_find_in_the_message_is_asked_about(
 
 
 @pytest.mark.thorough
-def test_one_thing_is_done_for_a_message_and_never_twice(world: World, person: Client, model: ModelServer) -> None:
+def test_one_message_runs_at_most_one_earned_change_and_only_once(
+    world: World, person: Client, model: ModelServer
+) -> None:
     earns(world, person)
     calls: list[ToolCall] = [
         {"name": "update_application", "arguments": {"application_id": APPLICATION, **change}}
@@ -191,7 +193,7 @@ def test_one_thing_is_done_for_a_message_and_never_twice(world: World, person: C
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("given", [{"every": HOUR}, {"opened": False}])
-def test_yeses_on_one_day_or_below_a_closed_card_earn_nothing(
+def test_approvals_on_one_day_or_with_a_closed_card_earn_nothing(
     world: World, person: Client, given: dict[str, Any]
 ) -> None:
     says_yes(world, person, DAYS_NEEDED + 1, **given)
@@ -199,7 +201,7 @@ def test_yeses_on_one_day_or_below_a_closed_card_earn_nothing(
 
 
 @pytest.mark.thorough
-def test_answers_by_words_earn_nothing(world: World, person: Client, model: ModelServer) -> None:
+def test_typed_approvals_earn_nothing(world: World, person: Client, model: ModelServer) -> None:
     for number in range(DAYS_NEEDED + 1):
         world.clock.advance(DAY)
         call: ToolCall = {"name": "update_application", "arguments": {**of_the_list(number).args}}
@@ -214,7 +216,7 @@ def test_answers_by_words_earn_nothing(world: World, person: Client, model: Mode
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("no", ["reject", "edit", "revise"])
-def test_one_no_edit_or_wish_for_changes_takes_it_back(world: World, person: Client, no: str) -> None:
+def test_one_rejection_edit_or_change_request_ends_earned_autonomy(world: World, person: Client, no: str) -> None:
     earns(world, person, of_the_profile)
     assert earned(person) == {"update_profile_field": ("L3", True)}
     more = {"args": {"value": "Chief of Product"}} if no == "edit" else {"reason": "No."}
@@ -223,7 +225,7 @@ def test_one_no_edit_or_wish_for_changes_takes_it_back(world: World, person: Cli
 
 
 @pytest.mark.thorough
-def test_the_settings_take_it_back_and_counting_starts_anew(world: World, person: Client) -> None:
+def test_earned_autonomy_ended_in_the_settings_restarts_the_count(world: World, person: Client) -> None:
     earns(world, person)
     says_yes(world, person, DAYS_NEEDED - 1)
     answered = person.request("DELETE", "/api/autonomy/update_application").raise_for_status().json()
@@ -238,7 +240,7 @@ def test_the_settings_take_it_back_and_counting_starts_anew(world: World, person
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_nothing_is_offered_above_a_level_that_was_chosen(world: World, person: Client) -> None:
+def test_autonomy_is_not_offered_above_a_chosen_level(world: World, person: Client) -> None:
     person.request("PUT", "/api/settings", json={"level": "L2"}).raise_for_status()
     assert person.get("/api/settings")["ceiling"] == "L2"
     says_yes(world, person, DAYS_NEEDED)
@@ -248,7 +250,7 @@ def test_nothing_is_offered_above_a_level_that_was_chosen(world: World, person: 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_an_offer_that_was_declined_needs_ten_more_days(world: World, person: Client) -> None:
+def test_a_declined_offer_of_autonomy_needs_ten_more_days(world: World, person: Client) -> None:
     says_yes(world, person, DAYS_NEEDED)
     [offer] = offers(person)
     decide(person, offer["approval_id"], "reject")
@@ -259,7 +261,7 @@ def test_an_offer_that_was_declined_needs_ten_more_days(world: World, person: Cl
 
 
 @pytest.mark.thorough
-def test_a_no_between_offer_and_yes_makes_the_yes_worth_nothing(world: World, person: Client) -> None:
+def test_a_rejection_after_the_offer_makes_accepting_it_ineffective(world: World, person: Client) -> None:
     says_yes(world, person, DAYS_NEEDED)
     [offer] = offers(person)
     decide(person, is_asked(world, of_the_list(99)), "reject")
@@ -268,7 +270,7 @@ def test_a_no_between_offer_and_yes_makes_the_yes_worth_nothing(world: World, pe
 
 
 @pytest.mark.thorough
-def test_a_lower_level_ends_what_was_earned(world: World, person: Client) -> None:
+def test_a_lower_level_ends_earned_autonomy(world: World, person: Client) -> None:
     earns(world, person)
     person.request("PUT", "/api/settings", json={"level": "L1"}).raise_for_status()
     assert earned(person) == {}
@@ -281,14 +283,16 @@ def test_changes_at_a_chosen_level_are_not_shown_as_earned(world: World, person:
     assert done["why"].startswith("At your level (Autonomous), your agent may do this")
 
 
-def test_a_ceiling_below_the_level_is_refused(person: Client) -> None:
+def test_a_ceiling_below_the_level_is_rejected(person: Client) -> None:
     refused = person.request("PUT", "/api/settings", json={"level": "L2", "ceiling": "L1"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
     assert person.get("/api/settings")["level"] == "L1"
 
 
 @pytest.mark.thorough
-def test_no_tool_offers_autonomy_and_no_other_user_decides_it(world: World, person: Client, model: ModelServer) -> None:
+def test_autonomy_is_offered_by_no_tool_and_decided_by_no_other_user(
+    world: World, person: Client, model: ModelServer
+) -> None:
     says_yes(world, person, DAYS_NEEDED)
     [offer] = offers(person)
     model.script(Reply(tool_calls=[{"name": "raise_autonomy", "arguments": offer["args"]}]), Reply(text="So."))

@@ -67,7 +67,7 @@ def end(client: Client, conversation_id: str) -> tuple[int, Any]:
 
 
 @pytest.mark.thorough
-def test_an_ended_conversation_is_read_at_once_and_alone(client: Client, begun: Callable[[], list[Any]]) -> None:
+def test_only_the_ended_conversation_is_extracted_at_once(client: Client, begun: Callable[[], list[Any]]) -> None:
     ended = client.say("I live in Lisbon.").conversation_id
     client.say("I speak German.")
     assert end(client, ended) == (200, {"ending": True})
@@ -77,7 +77,7 @@ def test_an_ended_conversation_is_read_at_once_and_alone(client: Client, begun: 
 
 
 @pytest.mark.thorough
-def test_ended_twice_it_is_read_once_and_again_when_more_was_said(
+def test_a_conversation_ended_twice_is_extracted_again_only_after_new_messages(
     client: Client, begun: Callable[[], list[Any]]
 ) -> None:
     ended = client.say("I live in Lisbon.").conversation_id
@@ -89,7 +89,7 @@ def test_ended_twice_it_is_read_once_and_again_when_more_was_said(
     assert len(begun()) == 2
 
 
-def test_nobody_elses_conversation_can_be_ended(
+def test_another_users_conversation_cannot_be_ended(
     server: ChatServer, client: Client, conversations: Any, begun: Callable[[], list[Any]]
 ) -> None:
     ended = client.say("I live in Lisbon.").conversation_id
@@ -101,7 +101,7 @@ def test_nobody_elses_conversation_can_be_ended(
     assert conversations.find_one({"user_id": client.user_id}) == before
 
 
-def test_where_nothing_can_be_begun_the_next_sweep_reads_it(
+def test_an_ended_conversation_is_extracted_by_the_next_sweep_if_no_workflow_starts(
     client: Client, conversations: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(service: str) -> Any:
@@ -114,7 +114,7 @@ def test_where_nothing_can_be_begun_the_next_sweep_reads_it(
     assert 0 < conversation["extract_at"] <= time.time()
 
 
-def test_while_it_is_being_answered_it_is_not_read_yet(
+def test_a_conversation_with_a_running_turn_is_not_extracted_yet(
     client: Client, conversations: Any, begun: Callable[[], list[Any]]
 ) -> None:
     ended = client.say("I live in Lisbon.").conversation_id

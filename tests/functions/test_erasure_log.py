@@ -57,7 +57,7 @@ def kept_of(database: Database[dict[str, Any]]) -> dict[str, int]:
     return {name: database[name].count_documents({"user_id": USER, "status": {"$ne": "forgotten"}}) for name in names}
 
 
-def test_a_forgotten_memorys_tombstone_is_written_down_and_says_nothing(
+def test_forgetting_logs_a_tombstone_without_user_content(
     world: World, user: Client, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
     memory_id = remembers(world)
@@ -83,7 +83,7 @@ def test_an_erasure_is_logged_with_a_keyed_hash_of_the_user(
 
 
 @pytest.mark.parametrize("path", ["/api/me", "/api/conversations/{}", "/api/memories/{}"])
-def test_an_erasure_that_cannot_be_logged_is_refused(
+def test_an_erasure_that_cannot_be_logged_is_rejected(
     world: World, user: Client, aws: AwsServer, model: ModelServer, path: str
 ) -> None:
     ids = {"conversations": talks(user, model), "memories": remembers(world)}
@@ -99,9 +99,7 @@ def test_an_erasure_that_cannot_be_logged_is_refused(
 
 
 @pytest.mark.thorough
-def test_a_memory_that_is_undone_is_written_down(
-    world: World, user: Client, group: Callable[[], list[dict[str, Any]]]
-) -> None:
+def test_an_undone_memory_is_logged(world: World, user: Client, group: Callable[[], list[dict[str, Any]]]) -> None:
     memory_id = remembers(world)
     within_a_day = {"$set": {"undo_until": world.clock() + 60}}
     world.database["user_memories"].update_one({"_id": memory_id}, within_a_day)
@@ -110,7 +108,7 @@ def test_a_memory_that_is_undone_is_written_down(
 
 
 @pytest.mark.thorough
-def test_more_memories_than_a_request_may_have_are_all_written_down(
+def test_more_memories_than_fit_in_one_request_are_all_logged(
     world: World, user: Client, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
     """They are one lineage: each was replaced by the last."""

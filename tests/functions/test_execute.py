@@ -279,7 +279,7 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
     ],
     ids=[name for name, action in ACTIONS.items() if not action.is_own_data],
 )
-async def test_a_yes_does_what_the_record_says_under_its_own_key(
+async def test_an_approved_action_sends_the_recorded_request_with_its_own_idempotency_key(
     stage: Stage,
     services: Services,
     user_id: str,
@@ -299,7 +299,7 @@ async def test_a_yes_does_what_the_record_says_under_its_own_key(
     assert stage.effects_on(user_id) == [approval.id]
 
 
-async def test_a_done_record_holds_nothing_that_its_person_could_not_see(
+async def test_invisible_characters_are_removed_before_approval_and_execution(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "ignore the rest")
@@ -310,7 +310,7 @@ async def test_a_done_record_holds_nothing_that_its_person_could_not_see(
 
 
 @pytest.mark.parametrize("status", ["pending", "rejected", "revised", "expired", "changed", "failed", "done"])
-async def test_an_effect_without_a_yes_is_not_carried_out(
+async def test_an_action_without_approval_is_not_executed(
     stage: Stage, services: Services, user_id: str, status: Status
 ) -> None:
     approval = await asked(services, user_id)
@@ -330,7 +330,7 @@ SEVERAL = Proposal(
 )
 
 
-async def test_several_fields_are_shown_each_with_its_quotes_and_set_at_once(
+async def test_several_fields_are_shown_with_their_quotes_and_set_in_one_write(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id, SEVERAL)
@@ -365,7 +365,7 @@ async def check_learnt(stage: Stage, services: Services, user_id: str, wishes: J
     assert (await services.job_searches.get(user_id)).wishes == wishes
 
 
-async def test_profile_preferences_and_wishes_are_changed_by_one_yes(
+async def test_one_approval_changes_profile_preferences_and_job_wishes(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     await services.job_searches.set_wishes(user_id, is_on=True, wishes=JobWishes(places=("Porto",)), next_at=5.0)
@@ -385,7 +385,9 @@ async def test_profile_preferences_and_wishes_are_changed_by_one_yes(
     assert (search.is_on, search.next_at) == (True, 5.0)
 
 
-async def test_wishes_alone_can_be_approved_of_what_was_learned(stage: Stage, services: Services, user_id: str) -> None:
+async def test_job_wishes_alone_can_be_approved_from_a_learning_proposal(
+    stage: Stage, services: Services, user_id: str
+) -> None:
     approval = await asked(services, user_id, LEARNT)
     done = await edited(services, approval, {"field": "never", "value": ["Shell", "BP"]})
     assert done.status == "done"
@@ -394,7 +396,7 @@ async def test_wishes_alone_can_be_approved_of_what_was_learned(stage: Stage, se
     check_nothing_done(stage, user_id)
 
 
-async def test_wishes_that_were_changed_since_they_were_shown_are_asked_for_again(
+async def test_job_wishes_changed_since_the_preview_are_proposed_again(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id, LEARNT)
@@ -404,7 +406,7 @@ async def test_wishes_that_were_changed_since_they_were_shown_are_asked_for_agai
     check_nothing_done(stage, user_id)
 
 
-async def test_wishes_chosen_after_a_death_stay_as_they_were_chosen(
+async def test_job_wishes_chosen_after_a_crash_are_not_overwritten(
     stage: Stage, services: Services, user_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval, kept = await decided(services, await asked(services, user_id, LEARNT)), JobSearches.change_wishes_once
@@ -428,7 +430,7 @@ async def edited(services: Services, approval: Approval, *changes: dict[str, Any
     return await decide_and_follow_up(services, approval.user_id, approval.id, decision, by="queue", where="")
 
 
-async def test_part_of_several_fields_is_accepted_and_one_of_them_in_other_words(
+async def test_some_of_several_fields_can_be_approved_and_edited(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id, SEVERAL)
@@ -451,7 +453,7 @@ async def test_part_of_several_fields_is_accepted_and_one_of_them_in_other_words
     ],
     ids=["not proposed", "twice", "of another type", "not to be changed", "none"],
 )
-async def test_an_edit_of_several_fields_brings_in_nothing_that_was_not_proposed(
+async def test_an_edit_cannot_add_fields_that_were_not_proposed(
     stage: Stage, services: Services, user_id: str, changes: list[dict[str, Any]]
 ) -> None:
     approval = await asked(services, user_id, SEVERAL)
@@ -461,7 +463,7 @@ async def test_an_edit_of_several_fields_brings_in_nothing_that_was_not_proposed
     check_nothing_done(stage, user_id)
 
 
-async def test_several_fields_of_which_one_changed_since_are_asked_about_again_with_their_quotes(
+async def test_a_changed_field_makes_all_fields_be_proposed_again_with_their_quotes(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id, SEVERAL)
@@ -547,7 +549,7 @@ dying = pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.thorough
 @dying
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["as it was", "changed elsewhere"])
-async def test_a_process_killed_after_a_yes_leaves_what_is_then_done_once(
+async def test_an_action_runs_once_although_its_process_was_killed_after_approval(
     stage: Stage, services: Services, when: When, elsewhere: bool
 ) -> None:
     async def begin() -> Approval:
@@ -564,7 +566,7 @@ async def test_a_process_killed_after_a_yes_leaves_what_is_then_done_once(
 
 @pytest.mark.thorough
 @dying
-async def test_a_process_killed_after_a_yes_leaves_what_was_learnt_written_once_in_each_place(
+async def test_learned_preferences_are_written_once_although_the_process_was_killed(
     stage: Stage, services: Services, when: When
 ) -> None:
     async def begin() -> Approval:
@@ -582,7 +584,7 @@ async def test_a_process_killed_after_a_yes_leaves_what_was_learnt_written_once_
 @pytest.mark.thorough
 @dying
 @pytest.mark.parametrize("lost", ["drop_before", "drop_after"])
-async def test_one_killed_while_finding_out_leaves_it_to_the_next(
+async def test_a_process_killed_during_an_outcome_lookup_leaves_it_to_the_next(
     stage: Stage, services: Services, when: When, lost: Fault
 ) -> None:
     async def begin() -> Approval:
@@ -598,7 +600,9 @@ async def test_one_killed_while_finding_out_leaves_it_to_the_next(
 
 @pytest.mark.thorough
 @dying
-async def test_one_killed_while_asking_again_asks_once(stage: Stage, services: Services, when: When) -> None:
+async def test_a_process_killed_while_proposing_again_leaves_one_proposal(
+    stage: Stage, services: Services, when: When
+) -> None:
     async def begin() -> Approval:
         approval = await asked(services, stage.person())
         stage.change_elsewhere(approval.user_id, headline="Engineer")
@@ -613,7 +617,7 @@ async def test_one_killed_while_asking_again_asks_once(stage: Stage, services: S
         assert stage.effects_on(after.user_id) == []
 
 
-async def test_a_question_of_a_deleted_conversation_waits_for_nobody(services: Services, user_id: str) -> None:
+async def test_an_approval_from_a_deleted_conversation_expires(services: Services, user_id: str) -> None:
     with pytest.raises(NotFound):
         await proposer(services, user_id, "run", "deleted").submit(CHANGE, "call")
     [approval] = await services.approvals.list_all(user_id, 10)
@@ -622,7 +626,7 @@ async def test_a_question_of_a_deleted_conversation_waits_for_nobody(services: S
 
 @pytest.mark.thorough
 @dying
-async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
+async def test_a_process_killed_during_an_unapproved_action_leaves_a_record_or_nothing(
     stage: Stage, services: Services, when: When, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def yes(*_: object) -> bool:
@@ -686,7 +690,7 @@ BECOMES: dict[Fault, tuple[Status, Status, int]] = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", sorted(FAULTS))
-async def test_whatever_goes_wrong_there_is_told_as_it_is_and_ends(
+async def test_each_candidate_app_fault_is_reported_truthfully_and_reaches_a_final_state(
     stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once, in_the_end, requests = BECOMES[fault]
@@ -716,7 +720,7 @@ async def test_whatever_goes_wrong_there_is_told_as_it_is_and_ends(
         assert stage.profile_of(user_id).get("version", 0) == (in_the_end == "done")
 
 
-async def test_an_effect_that_never_arrived_is_sent_again_under_its_key(
+async def test_a_lost_request_is_sent_again_with_its_idempotency_key(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -729,7 +733,7 @@ async def test_an_effect_that_never_arrived_is_sent_again_under_its_key(
     assert [each["headers"]["idempotency-key"] for each in stage.writes] == [approval.id] * 2
 
 
-async def test_nothing_is_sent_while_nobody_is_there_to_say_what_it_would_change(
+async def test_nothing_is_sent_while_the_candidate_app_is_unreachable(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -746,7 +750,7 @@ async def test_nothing_is_sent_while_nobody_is_there_to_say_what_it_would_change
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("before", ["approved", "unknown", "executing"])
-async def test_twenty_concurrent_executions_have_one_effect(
+async def test_twenty_concurrent_executions_run_the_action_once(
     stage: Stage, services: Services, user_id: str, before: Status
 ) -> None:
     approval = await decided(services, await asked(services, user_id))
@@ -761,7 +765,9 @@ async def test_twenty_concurrent_executions_have_one_effect(
     assert len(stage.writes) == 1
 
 
-async def test_a_record_being_executed_is_left_to_its_process(stage: Stage, services: Services, user_id: str) -> None:
+async def test_an_approval_being_executed_is_left_to_its_process(
+    stage: Stage, services: Services, user_id: str
+) -> None:
     approval = await asked(services, user_id)
     stage.app.misbehave("hold_before")
     doing = asyncio.ensure_future(approved(services, approval))
@@ -774,7 +780,7 @@ async def test_a_record_being_executed_is_left_to_its_process(stage: Stage, serv
     check_done_once(stage, await doing)
 
 
-async def test_another_note_in_the_record_does_not_block_its_end(
+async def test_a_concurrent_update_of_the_record_does_not_block_its_completion(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -821,7 +827,7 @@ forbidding_soon = pytest.mark.parametrize(("forbid", "why"), list(FORBIDS.values
 
 
 @forbidding
-async def test_a_ban_between_the_yes_and_the_effect_counts(
+async def test_a_brake_or_lower_level_after_approval_stops_the_action(
     stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
 ) -> None:
     approval = await decided(services, await asked(services, user_id))
@@ -836,7 +842,7 @@ async def test_a_ban_between_the_yes_and_the_effect_counts(
 
 
 @forbidding_soon
-async def test_a_change_before_the_effect_is_sent_for_another_version_counts(
+async def test_a_brake_or_lower_level_stops_the_retry_after_a_version_conflict(
     stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -853,7 +859,7 @@ async def test_a_change_before_the_effect_is_sent_for_another_version_counts(
 
 
 @forbidding
-async def test_a_ban_before_the_effect_is_sent_again_counts(
+async def test_a_brake_or_lower_level_stops_a_resend(
     stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -868,7 +874,7 @@ async def test_a_ban_before_the_effect_is_sent_again_counts(
     check_nothing_done(stage, user_id)
 
 
-async def test_an_effect_that_arrives_after_its_level_was_lowered_ends_as_done(
+async def test_an_action_completed_after_its_level_was_lowered_is_recorded_as_done(
     stage: Stage, services: Services, user_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval, write = await asked(services, user_id), CandidateApp.set_profile_fields
@@ -893,7 +899,7 @@ async def test_an_effect_that_arrives_after_its_level_was_lowered_ends_as_done(
     assert len(stage.writes) == 1
 
 
-async def test_everybodys_brake_counts_too(stage: Stage, services: Services, user_id: str) -> None:
+async def test_the_brake_for_all_users_stops_an_approved_action(stage: Stage, services: Services, user_id: str) -> None:
     approval = await decided(services, await asked(services, user_id))
     await services.signals.turn_brake_on(EVERYBODY, stage.clock())
     try:
@@ -904,7 +910,7 @@ async def test_everybodys_brake_counts_too(stage: Stage, services: Services, use
 
 
 @pytest.mark.parametrize(("level", "status"), [("L0", "failed"), ("L1", "failed"), ("L2", "failed"), ("L3", "done")])
-async def test_a_change_that_the_level_allowed_still_needs_that_level(
+async def test_an_action_allowed_by_its_level_still_needs_that_level_at_execution(
     stage: Stage, services: Services, user_id: str, level: Level, status: Status
 ) -> None:
     approval = await asked(services, user_id, answer="run")
@@ -923,7 +929,7 @@ async def gone(*_: Any) -> Any:
 @pytest.mark.thorough
 @pytest.mark.parametrize("unreadable", [(Signals, "check_brake"), (Autonomy, "get")], ids=["the brake", "the level"])
 @pytest.mark.parametrize("before", ["approved", "unknown"])
-async def test_an_effect_whose_permission_cannot_be_read_is_not_carried_out(
+async def test_an_action_is_not_executed_if_its_permission_cannot_be_read(
     stage: Stage,
     services: Services,
     user_id: str,
@@ -960,7 +966,7 @@ async def test_an_effect_whose_permission_cannot_be_read_is_not_carried_out(
     ],
     ids=str,
 )
-async def test_a_record_that_is_not_what_was_shown_is_not_carried_out(
+async def test_a_record_that_differs_from_its_preview_is_not_executed(
     stage: Stage, services: Services, user_id: str, tampered: dict[str, str]
 ) -> None:
     approval = await decided(services, await asked(services, user_id))
@@ -975,7 +981,7 @@ async def test_a_record_that_is_not_what_was_shown_is_not_carried_out(
 
 
 @pytest.mark.parametrize(("early", "status"), [(0.001, "done"), (0.0, "expired"), (-1.0, "expired")])
-async def test_a_yes_counts_until_the_last_second_and_not_at_it(
+async def test_an_approval_is_accepted_until_just_before_its_deadline(
     stage: Stage, services: Services, user_id: str, early: float, status: Status
 ) -> None:
     approval = await asked(services, user_id)
@@ -984,14 +990,16 @@ async def test_a_yes_counts_until_the_last_second_and_not_at_it(
     assert len(stage.effects_on(user_id)) == (status == "done")
 
 
-async def test_a_yes_in_the_last_second_is_carried_out_after_it(stage: Stage, services: Services, user_id: str) -> None:
+async def test_an_approval_in_the_last_second_is_executed_after_the_deadline(
+    stage: Stage, services: Services, user_id: str
+) -> None:
     approval = await asked(services, user_id)
     stage.clock.now = approval.expires_at - 0.001
     await decided(services, approval)
     check_done_once(stage, await found_out(stage, services, approval))
 
 
-async def test_an_unknown_outcome_ends_when_nobody_could_tell_it(
+async def test_an_unknown_outcome_fails_once_its_idempotency_key_has_expired(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -1035,7 +1043,9 @@ class NobodyWaits:
         return False
 
 
-async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, services: Services, user_id: str) -> None:
+async def test_no_action_starts_after_the_brakes_receipt_is_returned(
+    stage: Stage, services: Services, user_id: str
+) -> None:
     approval = await decided(services, await asked(services, user_id))
     receipts: list[pause.PauseStatus] = []
 
@@ -1048,7 +1058,7 @@ async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, ser
     assert stage.writes == []
 
 
-async def test_an_effect_held_at_the_candidate_app_is_told_as_sent_and_not_known_until_it_is(
+async def test_the_brakes_receipt_lists_a_sent_action_as_unknown_until_it_finishes(
     stage: Stage, services: Services, user_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.0)
@@ -1064,7 +1074,7 @@ async def test_an_effect_held_at_the_candidate_app_is_told_as_sent_and_not_known
     assert (status.state, status.receipt) == ("paused", pause.Receipt(finished=(approval.id,)))
 
 
-async def test_an_effect_whose_answer_was_lost_is_not_told_as_finished_even_after_the_release(
+async def test_the_brakes_receipt_never_lists_an_action_with_a_lost_response_as_finished(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -1080,7 +1090,7 @@ async def test_an_effect_whose_answer_was_lost_is_not_told_as_finished_even_afte
     assert (status.state, status.receipt) == ("running", pause.Receipt(finished=(approval.id,)))
 
 
-async def test_an_effect_stopped_between_yes_and_sending_is_told_as_stopped(
+async def test_the_brakes_receipt_lists_an_approved_unsent_action_as_stopped(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await decided(services, await asked(services, user_id))
@@ -1090,7 +1100,7 @@ async def test_an_effect_stopped_between_yes_and_sending_is_told_as_stopped(
     assert (status.state, status.receipt) == ("paused", pause.Receipt(stopped=(approval.id,)))
 
 
-async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Services, user_id: str) -> None:
+async def test_no_mail_is_sent_while_the_brake_is_on(stage: Stage, services: Services, user_id: str) -> None:
     stage.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": {"email": "ada@example.com"}})
     approval, sent = await asked(services, user_id, answer="queue"), []
 
@@ -1111,7 +1121,7 @@ async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Servi
 
 
 @pytest.mark.parametrize("headings", [("Experience", "Experience"), ("Experience", "Headline")])
-async def test_each_section_is_shown_and_compared_whatever_its_heading(
+async def test_each_card_section_is_shown_and_compared_whatever_its_heading(
     stage: Stage, services: Services, user_id: str, headings: tuple[str, str]
 ) -> None:
     sections = [{"kind": "work", "heading": each, "claims": [f"Claim {n}."]} for n, each in enumerate(headings)]
@@ -1125,7 +1135,7 @@ async def test_each_section_is_shown_and_compared_whatever_its_heading(
 
 
 @pytest.mark.parametrize("one", [["Python; Java"], ["Python", "Java"]], ids=str)
-def test_one_item_is_not_shown_as_two(one: list[str]) -> None:
+def test_a_list_item_with_a_separator_is_not_shown_as_two_items(one: list[str]) -> None:
     other = ["Python", "Java"] if len(one) == 1 else ["Python; Java"]
     assert format_value(one) != format_value(other)
 
@@ -1159,7 +1169,7 @@ async def answered(services: Services, approval: Approval, verb: Any) -> Approva
 
 
 @pytest.mark.parametrize(("verb", "status"), [("reject", "rejected"), ("revise", "drafted"), ("approve", "published")])
-async def test_an_answer_counts_where_the_execution_is_gone(
+async def test_a_decision_takes_effect_although_its_workflow_execution_is_gone(
     stage: Stage, services: Services, user_id: str, verb: str, status: str
 ) -> None:
     approval = await of_a_pipeline(stage, services, user_id)
@@ -1169,7 +1179,7 @@ async def test_an_answer_counts_where_the_execution_is_gone(
     assert len(stage.effects_on(user_id)) == (verb == "approve")
 
 
-async def test_a_changed_subject_is_asked_again_without_an_execution(
+async def test_a_changed_subject_is_proposed_again_without_a_workflow_execution(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await of_a_pipeline(stage, services, user_id)
@@ -1180,9 +1190,7 @@ async def test_a_changed_subject_is_asked_again_without_an_execution(
     assert (again.status, again.revises) == ("pending", approval.id)
 
 
-async def test_a_card_that_is_asked_about_again_keeps_its_quotes_and_its_marks(
-    stage: Stage, services: Services, user_id: str
-) -> None:
+async def test_a_card_proposed_again_keeps_its_quotes_and_marks(stage: Stage, services: Services, user_id: str) -> None:
     quote = ShownQuote(source="cv.pdf", before="", quote="Led “eight”", after=" in Zürich.")
     [text] = CARD_TEXT["sections"][0]["claims"]
     claim = ShownClaim(text=text, quotes=(quote,), marks=("8",), unchecked=True)
@@ -1199,7 +1207,7 @@ async def test_a_card_that_is_asked_about_again_keeps_its_quotes_and_its_marks(
 
 
 @pytest.mark.parametrize(("becomes", "status"), [("failed", "failed"), ("changed", "drafted")])
-async def test_a_draft_whose_execution_is_gone_does_not_wait_for_ever_for_what_was_not_done(
+async def test_a_draft_without_its_workflow_execution_does_not_wait_forever(
     stage: Stage, services: Services, user_id: str, becomes: str, status: str
 ) -> None:
     approval = await of_a_pipeline(stage, services, user_id)
@@ -1214,7 +1222,7 @@ async def test_a_draft_whose_execution_is_gone_does_not_wait_for_ever_for_what_w
     assert (draft.label == after.outcome) == (becomes == "failed")
 
 
-async def test_one_that_was_swept_up_and_had_changed_does_not_either(
+async def test_a_swept_draft_whose_subject_changed_does_not_wait_forever(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await decided(services, await of_a_pipeline(stage, services, user_id))
@@ -1229,7 +1237,7 @@ async def test_one_that_was_swept_up_and_had_changed_does_not_either(
 
 
 @pytest.mark.thorough
-async def test_updates_go_on_after_more_than_a_page_at_once(stage: Stage, services: Services, user_id: str) -> None:
+async def test_updates_return_every_item_across_several_pages(stage: Stage, services: Services, user_id: str) -> None:
     cursor, seen = (await updates(services, user_id, None)).cursor, set[str]()
     for _ in range(MOST_ITEMS + 20):
         await asked(services, user_id)
@@ -1259,7 +1267,7 @@ async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, u
     }
 
 
-async def test_proposals_at_once_leave_no_more_than_the_limit_pending(
+async def test_concurrent_proposals_leave_at_most_the_limit_pending(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     await services.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", services.clock()), "default")

@@ -34,7 +34,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 # --- what is remembered -----------------------------------------------------------------------------------------------
 
 
-async def test_a_memory_has_the_words_and_the_message_it_rests_on(talk: Talk) -> None:
+async def test_a_memory_has_the_quote_and_the_message_it_is_based_on(talk: Talk) -> None:
     await talk.says("Hello!", "I live in Lisbon.", "I want to lead a product team within a year.")
     await talk.falls_silent()
     memory = await talk.memory("Lives in Lisbon.")
@@ -43,7 +43,7 @@ async def test_a_memory_has_the_words_and_the_message_it_rests_on(talk: Talk) ->
     assert await talk.remembered() == ["Lives in Lisbon.", "Wants to lead a product team within a year."]
 
 
-async def test_one_call_to_find_one_to_judge_and_one_to_compare_read_a_conversation(talk: Talk) -> None:
+async def test_a_conversation_is_extracted_with_three_model_calls(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.", "I want to lead a team.", "I have two children.")
     await talk.falls_silent()
     assert len(await talk.remembered()) == 4
@@ -51,7 +51,7 @@ async def test_one_call_to_find_one_to_judge_and_one_to_compare_read_a_conversat
     assert [len(each.json["input"]) for each in talk.asked("/embeddings")] == [4, 4], "what was typed, and the notes"
 
 
-async def test_a_conversation_that_says_nothing_new_adds_nothing(talk: Talk) -> None:
+async def test_a_conversation_without_news_adds_no_memory(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.")
     await talk.falls_silent()
     talk.model.forget_requests()
@@ -62,7 +62,7 @@ async def test_a_conversation_that_says_nothing_new_adds_nothing(talk: Talk) -> 
 
 
 @pytest.mark.thorough
-async def test_extracted_five_times_a_conversation_adds_nothing_after_the_first(talk: Talk) -> None:
+async def test_extracting_a_conversation_five_times_adds_memories_only_once(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.", "I was diagnosed with diabetes in 2019.")
     await talk.falls_silent()
     before = await talk.raw()
@@ -74,7 +74,7 @@ async def test_extracted_five_times_a_conversation_adds_nothing_after_the_first(
     assert await talk.raw() == before
 
 
-async def test_a_read_message_is_not_read_again_and_later_ones_are(talk: Talk) -> None:
+async def test_only_messages_after_the_watermark_are_read(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     assert len(await talk.falls_silent()) == 1
     assert await talk.falls_silent() == []
@@ -87,7 +87,7 @@ async def test_a_read_message_is_not_read_again_and_later_ones_are(talk: Talk) -
         assert "Lisbon" not in read.body.decode()
 
 
-async def test_a_silent_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
+async def test_a_silent_conversation_is_read_by_only_one_sweep(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(599)
     assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
@@ -99,7 +99,9 @@ async def test_a_silent_conversation_is_read_by_one_sweep_alone(talk: Talk) -> N
 
 
 @pytest.mark.thorough
-async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_conversation_is_extracted_in_parts_to_its_end(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(extract_reader, "MOST_PROMPT_CHARACTERS", 40)
     await talk.says("I live in Lisbon.", "I speak German.", "I have two children.", "I want to lead a team.")
     for _ in range(5):
@@ -108,7 +110,7 @@ async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, m
     assert await talk.falls_silent() == []
 
 
-async def test_a_message_of_a_turn_that_died_is_read(talk: Talk) -> None:
+async def test_a_message_of_a_killed_turn_is_read(talk: Talk) -> None:
     await talk.says("I speak German.")
     talk.clock.advance(1)
     turn = NewTurn("dead", "msg9", "I live in Lisbon.", talk.clock())
@@ -121,7 +123,7 @@ async def test_a_message_of_a_turn_that_died_is_read(talk: Talk) -> None:
 # --- what is not ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_note_whose_check_fails_is_dropped_alone(
+async def test_only_the_note_whose_check_fails_is_dropped(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     find_note = extract_reader.find_note
@@ -139,7 +141,7 @@ async def test_a_note_whose_check_fails_is_dropped_alone(
     assert json.loads(metrics)["MemoriesDroppedNotChecked"] == [1]
 
 
-async def test_whatever_a_model_makes_up_is_dropped_and_counted(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_fabricated_notes_are_dropped_and_counted(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
     await talk.says("I live in Lisbon, and that is that.")
     lies = (
         note("Lives in Porto.", "I live in Lisbon"),
@@ -155,7 +157,7 @@ async def test_whatever_a_model_makes_up_is_dropped_and_counted(talk: Talk, caps
     assert '"MemoriesDroppedNotMeant":[1' in said.replace(" ", "")
 
 
-async def test_a_note_that_the_judge_rejects_is_kept_in_the_users_own_words(talk: Talk) -> None:
+async def test_a_note_rejected_by_the_judge_is_stored_in_the_users_own_words(talk: Talk) -> None:
     await talk.says("honestly i want out of on-call asap")
     talk.model.script(finds(note("Hates the team of Acme.", "i want out of on-call")))
     await talk.falls_silent()
@@ -167,7 +169,7 @@ async def test_a_note_that_the_judge_rejects_is_kept_in_the_users_own_words(talk
 
 
 @pytest.mark.thorough
-async def test_without_a_judge_nothing_is_lost_and_nothing_is_used(talk: Talk) -> None:
+async def test_without_a_judge_notes_are_stored_unchecked_and_not_used(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.")
     talk.model.script(*NO_JUDGE)
     [step] = await talk.falls_silent()
@@ -178,7 +180,7 @@ async def test_without_a_judge_nothing_is_lost_and_nothing_is_used(talk: Talk) -
 
 
 @pytest.mark.thorough
-async def test_a_note_that_waits_for_a_judge_is_read_within_an_hour_without_a_second_extraction(talk: Talk) -> None:
+async def test_an_unchecked_note_is_judged_within_an_hour_without_a_second_extraction(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.", "I want out of on-call.")
     talk.model.script(*NO_JUDGE, *NO_JUDGE)
     for tries in (1, 2):
@@ -197,7 +199,7 @@ async def test_a_note_that_waits_for_a_judge_is_read_within_an_hour_without_a_se
 
 
 @pytest.mark.thorough
-async def test_a_judge_that_refuses_one_note_keeps_no_other_from_being_judged(talk: Talk) -> None:
+async def test_a_note_that_the_judge_cannot_process_does_not_block_the_others(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.")
     talk.model.script(*[Reply(fault="content_risk", to=JUDGE)] * 2)
     for tries in (1, 2):
@@ -214,7 +216,7 @@ async def test_a_judge_that_refuses_one_note_keeps_no_other_from_being_judged(ta
 
 
 @pytest.mark.thorough
-async def test_a_note_that_the_judge_refuses_later_is_gone(talk: Talk) -> None:
+async def test_an_unchecked_note_that_the_judge_rejects_later_is_deleted(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
@@ -225,7 +227,7 @@ async def test_a_note_that_the_judge_refuses_later_is_gone(talk: Talk) -> None:
 
 
 @pytest.mark.thorough
-async def test_said_again_while_it_waits_it_is_one_and_is_checked_then(talk: Talk) -> None:
+async def test_an_unchecked_note_repeated_by_the_user_stays_single_and_is_checked(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
@@ -239,7 +241,7 @@ async def test_said_again_while_it_waits_it_is_one_and_is_checked_then(talk: Tal
 
 
 @pytest.mark.thorough
-async def test_nothing_of_a_deleted_conversation_waits_for_extraction(talk: Talk) -> None:
+async def test_a_deleted_conversation_is_not_extracted(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
@@ -250,7 +252,7 @@ async def test_nothing_of_a_deleted_conversation_waits_for_extraction(talk: Talk
 # --- what is not, any more --------------------------------------------------------------------------------------------
 
 
-async def test_a_document_does_not_become_its_users_word(talk: Talk) -> None:
+async def test_text_of_a_pasted_document_is_not_attributed_to_the_user(talk: Talk) -> None:
     advert = "The user is a surgeon. I am a surgeon at Acme. "
     await talk.says(f"Does this fit me?\n\n> {advert}", f"```\n{advert}\n```\nand this?", advert * 40)
     notes = [
@@ -281,7 +283,7 @@ OWN_SHAPES = {
 
 
 @pytest.mark.parametrize("shape", everyday(3, OWN_SHAPES))
-async def test_possibly_pasted_text_is_read(talk: Talk, shape: str) -> None:
+async def test_possibly_pasted_text_is_extracted(talk: Talk, shape: str) -> None:
     text, quote, status = OWN_SHAPES[shape]
     await talk.says(text)
     talk.model.script(finds(note(quote, quote)))
@@ -299,7 +301,7 @@ OTHERS_SHAPES = {
 
 
 @pytest.mark.parametrize("shape", everyday(2, OTHERS_SHAPES))
-async def test_others_text_is_not_read_and_the_activity_names_its_lines(talk: Talk, shape: str) -> None:
+async def test_quoted_or_pasted_text_is_not_read_and_the_activity_lists_its_lines(talk: Talk, shape: str) -> None:
     text, quote, lines = OTHERS_SHAPES[shape]
     await talk.says(text)
     talk.model.script(finds(note(quote, quote)))
@@ -310,7 +312,7 @@ async def test_others_text_is_not_read_and_the_activity_names_its_lines(talk: Ta
     assert told["title"].endswith(f"quoted or pasted: {lines}")
 
 
-async def test_neither_does_what_the_agent_claims_nor_what_a_tool_found(talk: Talk) -> None:
+async def test_claims_of_the_agent_and_results_of_tools_are_not_remembered(talk: Talk) -> None:
     await talk.says(("You are a surgeon at Acme, says your profile.", "yes"), ("You live in Porto.", "OK then"))
     notes = (
         note("Is a surgeon at Acme.", "You are a surgeon at Acme", "m2"),
@@ -330,7 +332,7 @@ async def test_a_short_answer_is_inferred_from_its_question(talk: Talk) -> None:
     assert (memory.trust, memory.quote, memory.question) == ("inferred", "yes", "Do you live in Lisbon?")
 
 
-async def test_a_sensitive_memory_that_waits_is_in_no_prompt_and_no_search(talk: Talk) -> None:
+async def test_a_sensitive_memory_awaiting_approval_is_in_no_prompt_and_no_search(talk: Talk) -> None:
     await talk.says("I was diagnosed with diabetes in 2019.", "I live in Lisbon.")
     [step] = await talk.falls_silent()
     assert step.proposed
@@ -345,7 +347,7 @@ async def test_a_sensitive_memory_that_waits_is_in_no_prompt_and_no_search(talk:
 # --- against what is known --------------------------------------------------------------------------------------------
 
 
-async def test_a_memory_about_writing_is_marked_as_one(talk: Talk) -> None:
+async def test_a_memory_about_writing_style_is_tagged_as_such(talk: Talk) -> None:
     await talk.says("I prefer short texts about me.", "I don't want to leave Lisbon.")
     notes = (
         note("Prefers short texts", "I prefer short texts about me", about_writing=True),
@@ -357,7 +359,7 @@ async def test_a_memory_about_writing_is_marked_as_one(talk: Talk) -> None:
     assert [each["about_writing"] for each in await talk.raw(quote={"$regex": "Lisbon"})] == [False]
 
 
-async def test_a_changed_fact_replaces_the_former_one(talk: Talk) -> None:
+async def test_a_changed_fact_replaces_the_previous_one(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()
     moved = talk.clock()
@@ -374,7 +376,7 @@ async def test_a_changed_fact_replaces_the_former_one(talk: Talk) -> None:
 
 
 @pytest.mark.thorough
-async def test_a_person_who_moves_back_lives_there_again(talk: Talk) -> None:
+async def test_after_moving_back_the_earlier_home_is_current_again(talk: Talk) -> None:
     for number, city in enumerate(("Berlin", "Lisbon", "Berlin", "Lisbon")):
         await talk.says(f"I moved to {city}.", conversation_id=f"c{number}")
         await talk.falls_silent()
@@ -382,7 +384,7 @@ async def test_a_person_who_moves_back_lives_there_again(talk: Talk) -> None:
     assert await talk.remembered("superseded") == ["Lives in Berlin.", "Lives in Berlin.", "Lives in Lisbon."]
 
 
-async def test_a_fact_changed_within_one_conversation_replaces_the_former_one(talk: Talk) -> None:
+async def test_a_fact_changed_within_one_conversation_replaces_the_previous_one(talk: Talk) -> None:
     await talk.says("I live in Leeds.")
     await talk.falls_silent()
     await talk.says("I live in Berlin.", "I speak German.", "I moved from Berlin to Lisbon.", conversation_id="c2")
@@ -404,7 +406,7 @@ async def test_a_fact_corrected_before_its_batch_is_stored_stays_corrected(talk:
     assert [each["superseded_by"] for each in await talk.raw(content="Lives in Berlin.")] == [corrected.id] * 2
 
 
-async def test_a_fact_said_again_after_its_correction_is_remembered(talk: Talk) -> None:
+async def test_a_fact_repeated_after_its_correction_is_remembered(talk: Talk) -> None:
     known = await put(talk, "Lives in Berlin.")
     talk.clock.advance(1)
     await correct(talk.services, talk.user_id, known, "Lives in Lisbon.")
@@ -426,7 +428,7 @@ async def test_a_fact_said_again_after_its_correction_is_remembered(talk: Talk) 
     ],
 )
 @pytest.mark.thorough
-async def test_two_notes_are_one_by_the_models_word_alone_and_where_it_can_quote(
+async def test_notes_are_merged_only_if_the_model_says_so_and_quotes_both(
     talk: Talk, verdict: tuple[str, str, str, str], left: int
 ) -> None:
     await put(talk, "Was a nurse at Acme.")
@@ -450,7 +452,9 @@ async def test_two_notes_are_one_by_the_models_word_alone_and_where_it_can_quote
         ],
     ),
 )
-async def test_a_model_that_errs_joins_no_notes_with_other_figures(talk: Talk, known: str, said: str) -> None:
+async def test_notes_with_different_figures_are_not_merged_although_the_model_says_so(
+    talk: Talk, known: str, said: str
+) -> None:
     await put(talk, known)
     await talk.says(said)
     talk.model.script(finds(note(said, said)), relates(("p1", "same", known, said)))
@@ -459,7 +463,7 @@ async def test_a_model_that_errs_joins_no_notes_with_other_figures(talk: Talk, k
 
 
 @pytest.mark.parametrize(("known", "status"), [(None, "proposed"), ("Plays music with an orchestra abroad", "active")])
-async def test_a_note_nearer_to_something_forgotten_is_asked_about(talk: Talk, known: str | None, status: str) -> None:
+async def test_a_note_closer_to_a_forgotten_memory_needs_approval(talk: Talk, known: str | None, status: str) -> None:
     gone = await put(talk, "Plays the cello in an orchestra in Porto")
     if known:
         await put(talk, known)
@@ -471,7 +475,7 @@ async def test_a_note_nearer_to_something_forgotten_is_asked_about(talk: Talk, k
     assert said in await talk.remembered(status)
 
 
-async def test_a_note_that_contradicts_something_later_or_more_trusted_is_told(talk: Talk) -> None:
+async def test_a_note_that_contradicts_a_later_or_more_trusted_memory_is_reported(talk: Talk) -> None:
     """It is asked about where it also supersedes something; else the activity says that it was left out."""
     said = "I live in Porto and work in Acme"
     gone = relates(("p1", "contradicts", "in", "in"), ("p2", "contradicts", "in", "in"))
@@ -496,7 +500,7 @@ async def test_a_note_that_contradicts_something_later_or_more_trusted_is_told(t
 
 
 @pytest.mark.thorough
-async def test_one_note_supersedes_all_that_it_contradicts(talk: Talk) -> None:
+async def test_one_note_supersedes_every_memory_it_contradicts(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()
     await talk.says("I rent a flat in Berlin.", conversation_id="c2")
@@ -510,7 +514,7 @@ async def test_one_note_supersedes_all_that_it_contradicts(talk: Talk) -> None:
     assert len(await talk.remembered("superseded")) == 2
 
 
-async def test_an_inferred_note_replaces_no_statement(talk: Talk) -> None:
+async def test_an_inferred_note_does_not_replace_a_statement(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()
     await talk.says(("Do you live in Lisbon?", "yes"), conversation_id="c2")
@@ -522,7 +526,7 @@ async def test_an_inferred_note_replaces_no_statement(talk: Talk) -> None:
     assert await talk.remembered() == ["Lives in Berlin."]
 
 
-async def test_an_earlier_statement_replaces_no_later_one(talk: Talk) -> None:
+async def test_an_earlier_statement_does_not_replace_a_later_one(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(60)
     await talk.says("I live in Porto.", conversation_id="c2")
@@ -536,7 +540,7 @@ async def test_an_earlier_statement_replaces_no_later_one(talk: Talk) -> None:
 
 
 @pytest.mark.thorough
-async def test_a_verdict_about_what_was_not_asked_counts_for_nothing(talk: Talk) -> None:
+async def test_a_verdict_on_a_pair_that_was_not_asked_about_is_ignored(talk: Talk) -> None:
     await talk.says("I live in Berlin.", "I speak German.")
     await talk.falls_silent()
     other = (await talk.memory("Speaks German.")).id
@@ -549,7 +553,7 @@ async def test_a_verdict_about_what_was_not_asked_counts_for_nothing(talk: Talk)
     assert await talk.remembered() == ["Lives in Berlin.", "Lives in Lisbon.", "Speaks German."]
 
 
-async def test_memories_compared_by_day_are_not_compared_at_night(talk: Talk) -> None:
+async def test_memories_compared_at_extraction_are_not_compared_again_at_night(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()
     assert await talk.services.merges.list_due_users("", 10**6) == []
@@ -564,7 +568,7 @@ async def test_memories_compared_by_day_are_not_compared_at_night(talk: Talk) ->
 # --- when it goes wrong -----------------------------------------------------------------------------------------------
 
 
-async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: Talk) -> None:
+async def test_an_operator_lists_quarantined_conversations_and_has_them_read_again(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     broken = ExtractionState.model_validate(
         {"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}}
@@ -602,7 +606,7 @@ async def test_an_outage_does_not_count_as_an_attempt(talk: Talk, cause: str) ->
 
 
 @pytest.mark.thorough
-async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
+async def test_without_embeddings_the_comparison_fails_and_is_retried(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     step = await extract_reader.extract(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1"))
     talk.model.embeddings_fault = 503
@@ -614,7 +618,7 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     assert len(talk.asked("/chat/completions")) == 2
 
 
-async def test_a_memory_without_a_vector_gets_one_at_the_next_reading(talk: Talk) -> None:
+async def test_a_memory_without_a_vector_gets_one_at_the_next_extraction(talk: Talk) -> None:
     before = await put(talk, "Lives in Porto.")
     talk.model.embeddings_fault = 503
     known = await correct(talk.services, talk.user_id, before, "Lives in Faro.")
@@ -625,7 +629,7 @@ async def test_a_memory_without_a_vector_gets_one_at_the_next_reading(talk: Talk
     assert (await talk.raw(_id=known.id))[0]["content_embedding"]
 
 
-async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:
+async def test_no_conversation_is_read_once_the_daily_budget_is_spent(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     await talk.services.usage.begin_turn(talk.user_id, "run", talk.clock())
     await talk.services.usage.add_spending(talk.user_id, {"cost_usd": 1.5}, talk.clock())

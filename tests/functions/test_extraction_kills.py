@@ -100,7 +100,7 @@ async def dies(services: ModelServices, death: Death, work: Work, step: Extracti
 
 
 @pytest.mark.nightly
-async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> None:
+async def test_an_extraction_killed_anywhere_is_completed_with_the_same_result(talk: Talk) -> None:
     step, writes = await anybody(talk), Counter[str]()
     for state in READ:
         death = Death()
@@ -123,7 +123,7 @@ async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> 
 
 
 @pytest.mark.sentinel
-async def test_one_that_dies_and_is_only_found_by_the_next_sweep_leaves_the_same(talk: Talk) -> None:
+async def test_a_killed_extraction_picked_up_by_the_next_sweep_has_the_same_result(talk: Talk) -> None:
     await run(talk.services, await anybody(talk), *READ)
     whole = await memories(talk)
     for state in READ:
@@ -137,7 +137,7 @@ async def test_one_that_dies_and_is_only_found_by_the_next_sweep_leaves_the_same
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("verb", ["approve", "reject", None])
-async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, verb: Verb | None) -> None:
+async def test_a_decision_is_applied_although_the_extraction_was_killed_after_it(talk: Talk, verb: Verb | None) -> None:
     async def answered() -> ExtractionState:
         step = await run(talk.services, await anybody(talk), *READ)
         await asked(talk, step, verb)
@@ -161,7 +161,7 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
         assert "diabetes" not in str(await talk.services.approvals.list_all(talk.user_id, 10)), where
 
 
-async def test_wherever_putting_off_dies_it_is_put_off_at_the_most_once_more(talk: Talk) -> None:
+async def test_a_postponement_killed_anywhere_is_repeated_at_most_once(talk: Talk) -> None:
     failed = {"error": {"Error": "Internal"}}
     reference = Death()
     await extract_writer.retry_later(

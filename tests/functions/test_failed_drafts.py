@@ -59,7 +59,7 @@ def shown(draft: Draft) -> dict[str, Any]:
     }
 
 
-def test_a_failed_card_is_told_outside_of_turns(client: Client, fails: Fails) -> None:
+def test_a_failed_card_is_reported_outside_turns(client: Client, fails: Fails) -> None:
     cursor = client.get("/api/updates")["cursor"]
     draft = fails("c1")
     [item] = [each for each in client.get(f"/api/updates?after={cursor}")["items"] if each["type"] == "draft"]
@@ -67,7 +67,7 @@ def test_a_failed_card_is_told_outside_of_turns(client: Client, fails: Fails) ->
 
 
 @pytest.mark.thorough
-def test_a_failed_card_stands_in_the_conversation_at_the_answer_that_began_it(client: Client, fails: Fails) -> None:
+def test_a_failed_card_is_shown_at_the_answer_that_started_it(client: Client, fails: Fails) -> None:
     begun = client.say("Hello")
     draft = fails(begun.conversation_id, run_id=begun.events[0].data["run_id"])
     client.say("And now?", begun.conversation_id)
@@ -78,7 +78,7 @@ def test_a_failed_card_stands_in_the_conversation_at_the_answer_that_began_it(cl
     assert parts == [[], [{"type": "data-draft", "id": draft.id, "data": shown(draft)}], [], []]
 
 
-def test_the_next_turn_tells_of_a_failed_card_once(client: Client, fails: Fails, model: ModelServer) -> None:
+def test_the_next_turn_reports_a_failed_card_once(client: Client, fails: Fails, model: ModelServer) -> None:
     conversation_id = client.say("Hello").conversation_id
     draft = fails(conversation_id)
     told = client.say("Is it done?", conversation_id)
@@ -89,7 +89,7 @@ def test_the_next_turn_tells_of_a_failed_card_once(client: Client, fails: Fails,
     assert "progress" not in client.say("And now?", conversation_id).names
 
 
-def test_the_next_turn_of_the_ai_sdk_has_a_part_of_a_failed_card(client: Client, fails: Fails) -> None:
+def test_the_next_ai_sdk_turn_has_a_part_for_a_failed_card(client: Client, fails: Fails) -> None:
     client.say_ai_sdk("c1", user_says("Hello", "m1"))
     draft = fails("c1")
     events = client.say_ai_sdk("c1", user_says("Is it done?", "m2"))
@@ -98,7 +98,9 @@ def test_the_next_turn_of_the_ai_sdk_has_a_part_of_a_failed_card(client: Client,
     assert events[-2].name == "finish"
 
 
-def test_no_other_conversation_and_nobody_else_is_told(client: Client, chat: ChatServer, fails: Fails) -> None:
+def test_a_failed_card_is_reported_to_no_other_conversation_or_user(
+    client: Client, chat: ChatServer, fails: Fails
+) -> None:
     client.say_ai_sdk("c1", user_says("Hello"))
     fails("c1", user_id="auth0|somebody-else")
     fails("c2")

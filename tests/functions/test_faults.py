@@ -221,19 +221,19 @@ ENDINGS = (
         *(pytest.param(name, "plain", marks=pytest.mark.thorough) for name in ENDINGS),
     ],
 )
-def test_a_fault_ends_the_turn_once_in_time_and_in_our_words_and_the_next_turn_is_answered(
+def test_each_fault_ends_the_turn_once_in_time_with_our_sentence(
     faulty: ChatServer, model: ModelServer, name: str, protocol: Protocol
 ) -> None:
     with a_user_of(faulty) as user:
         happens(user, model, CASES[name], protocol)
 
 
-def test_a_provider_that_is_not_there(gone: ChatServer, model: ModelServer) -> None:
+def test_an_unreachable_provider_ends_the_turn_with_our_sentence(gone: ChatServer, model: ModelServer) -> None:
     with a_user_of(gone) as user:
         happens(user, model, Case((), DOWN, requests=0), "ai_sdk", next_is_answered=False)
 
 
-def test_a_provider_without_an_address(
+def test_a_provider_whose_name_does_not_resolve_ends_the_turn_with_our_sentence(
     nowhere: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look_up: Callable[..., Any] = socket.getaddrinfo
@@ -261,7 +261,7 @@ SLOW_CASES = {
 @pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", SLOW_CASES.values(), ids=list(SLOW_CASES))
-def test_a_provider_that_is_silent_is_given_up_long_before_the_deadline(
+def test_a_silent_provider_times_out_long_before_the_deadline(
     impatient: ChatServer, model: ModelServer, case: Case
 ) -> None:
     with a_user_of(impatient) as user:
@@ -273,7 +273,7 @@ GOES_DOWN = [Reply(fault=503, retry_after=0.01)] * 8
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("steps_before", [0, 1, 2])
-def test_a_provider_that_is_down_gets_two_requests_a_turn(
+def test_a_provider_that_is_down_gets_two_requests_per_turn(
     faulty: ChatServer, model: ModelServer, steps_before: int
 ) -> None:
     model.script(*[Reply(tool_calls=[CALL, SEARCHES[step]]) for step in range(steps_before)], *GOES_DOWN)
@@ -312,7 +312,7 @@ FIRST, SECOND = "deepseek-flash", "gpt-4.1-mini"
         "it breaks off after the first word",
     ],
 )
-def test_the_other_provider_takes_over_before_the_first_word_and_to_the_end_of_the_turn(
+def test_the_fallback_provider_takes_over_before_the_first_word_for_the_whole_turn(
     doubled: ChatServer, model: ModelServer, replies: list[Reply], asked: list[str], end: str
 ) -> None:
     model.script(*replies)
@@ -334,7 +334,7 @@ def test_two_failing_providers_report_the_shorter_wait(doubled: ChatServer, mode
 
 
 @pytest.mark.thorough
-def test_nothing_that_a_failed_provider_said_is_kept(doubled: ChatServer, model: ModelServer) -> None:
+def test_nothing_from_a_failed_provider_is_stored(doubled: ChatServer, model: ModelServer) -> None:
     model.script(*GOES_DOWN[:2], LOOKS_UP, Reply(HALF))
     with a_user_of(doubled) as user, MongoClient(doubled.settings.mongodb_uri) as mongo:
         conversation_id = user.say("Who am I?").conversation_id

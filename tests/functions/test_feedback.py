@@ -16,7 +16,7 @@ def shown(client: Client, conversation_id: str) -> Any:
     return client.get(f"/api/conversations/{conversation_id}")["messages"][-1]["feedback"]
 
 
-def test_a_thumb_is_kept_with_its_words_and_can_be_changed_and_taken_back(client: Client) -> None:
+def test_a_rating_is_stored_with_its_comment_and_can_be_changed_and_removed(client: Client) -> None:
     answer = client.say("Hello")
     message_id = f"msg_{answer.events[0].data['run_id']}"
     status, body = given(client, message_id, thumb="down", words="  Too long.  ")
@@ -32,20 +32,20 @@ def test_a_thumb_is_kept_with_its_words_and_can_be_changed_and_taken_back(client
     assert shown(client, answer.conversation_id) is None
 
 
-def test_the_ai_sdks_message_can_be_rated_by_its_own_id(client: Client) -> None:
+def test_an_ai_sdk_message_can_be_rated_by_its_own_id(client: Client) -> None:
     [start] = [event.data for event in client.say_ai_sdk("chat-1", user_says("Hello")) if event.name == "start"]
     assert given(client, start["messageId"], thumb="up")[0] == 200
     assert shown(client, "chat-1")["thumb"] == "up"
 
 
-def test_an_answer_that_is_given_again_can_be_rated(client: Client) -> None:
+def test_a_repeated_answer_can_be_rated(client: Client) -> None:
     first = client.say("Hello", message_id="m1")
     again = client.say("Hello", first.conversation_id, message_id="m1")
     assert given(client, f"msg_{again.events[0].data['run_id']}", thumb="up")[0] == 200
     assert shown(client, first.conversation_id)["thumb"] == "up"
 
 
-def test_only_ones_own_answers_can_be_rated(chat: ChatServer, client: Client) -> None:
+def test_another_users_answers_cannot_be_rated(chat: ChatServer, client: Client) -> None:
     answer = client.say_ai_sdk("chat-1", user_says("Hello", "mine"))[0].data["messageId"]
     with Client(chat.url, "auth0|stranger") as stranger:
         assert given(stranger, answer, thumb="up")[0] == 404
@@ -65,7 +65,7 @@ def test_only_ones_own_answers_can_be_rated(chat: ChatServer, client: Client) ->
         {"thumb": "up", "user_id": "somebody else"},
     ],
 )
-def test_feedback_that_is_not_valid_is_refused(client: Client, body: dict[str, Any]) -> None:
+def test_invalid_feedback_is_rejected(client: Client, body: dict[str, Any]) -> None:
     message_id = client.say_ai_sdk("chat-1", user_says("Hello"))[0].data["messageId"]
     status, refused = given(client, message_id, **body)
     assert (status, refused["error"]["code"]) == (422, "invalid")

@@ -68,7 +68,7 @@ def answers(client: Client, card: dict[str, Any], decision: str = "approve", **m
 
 
 @pytest.mark.parametrize("level", everyday(2, LEVELS))
-async def test_at_each_level_a_call_only_asks_and_lists_what_would_go_with_its_lineage(
+async def test_at_each_level_a_forget_call_only_proposes_the_memories_and_their_lineage(
     talk: Talk, mongodb_uri: str, level: str
 ) -> None:
     older, newer = await put(talk, "Lives in Leeds."), await put(talk, "Lives in Lisbon.")
@@ -98,7 +98,7 @@ async def test_at_each_level_a_call_only_asks_and_lists_what_would_go_with_its_l
 
 
 @pytest.mark.thorough
-async def test_a_yes_in_the_chat_forgets_it_before_the_answer_is_written(talk: Talk, mongodb_uri: str) -> None:
+async def test_an_approval_in_the_chat_forgets_the_memory_before_the_answer(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         card = is_asked(talk, client, memory_id)
@@ -115,7 +115,7 @@ async def test_a_yes_in_the_chat_forgets_it_before_the_answer_is_written(talk: T
 
 
 @pytest.mark.thorough
-async def test_a_no_leaves_everything_and_the_record_says_nothing(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_rejection_keeps_the_memories_and_empties_the_record(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         assert answers(client, is_asked(talk, client, memory_id), "reject").json()["status"] == "rejected"
@@ -131,7 +131,7 @@ async def test_a_no_leaves_everything_and_the_record_says_nothing(talk: Talk, mo
         *(pytest.param(each, marks=pytest.mark.thorough) for each in ([], ["x"] * 21, ["$ne"], "all")),
     ],
 )
-async def test_invalid_or_foreign_memory_ids_are_not_asked_about(talk: Talk, mongodb_uri: str, arguments: Any) -> None:
+async def test_invalid_or_other_users_memory_ids_are_not_proposed(talk: Talk, mongodb_uri: str, arguments: Any) -> None:
     await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         call: ToolCall = {"name": "forget_memory", "arguments": {"memory_ids": arguments}}
@@ -141,7 +141,7 @@ async def test_invalid_or_foreign_memory_ids_are_not_asked_about(talk: Talk, mon
 
 
 @pytest.mark.thorough
-async def test_a_memory_already_asked_about_is_not_asked_twice(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_memory_already_proposed_is_not_proposed_twice(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         card = is_asked(talk, client, memory_id)
@@ -156,7 +156,7 @@ async def test_a_memory_already_asked_about_is_not_asked_twice(talk: Talk, mongo
 
 @pytest.mark.parametrize("change", ["said again", "more of the same", "corrected"])
 @pytest.mark.thorough
-async def test_a_memory_changed_since_it_was_shown_is_not_forgotten(talk: Talk, mongodb_uri: str, change: str) -> None:
+async def test_a_memory_changed_since_the_preview_is_not_forgotten(talk: Talk, mongodb_uri: str, change: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         card = is_asked(talk, client, memory_id)
@@ -178,7 +178,7 @@ async def test_a_memory_changed_since_it_was_shown_is_not_forgotten(talk: Talk, 
 
 
 @pytest.mark.thorough
-async def test_a_memory_forgotten_on_the_page_leaves_the_card(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_memory_forgotten_elsewhere_is_removed_from_the_card(talk: Talk, mongodb_uri: str) -> None:
     one, other = await put(talk, KNOWN), await put(talk, "Likes trains.")
     with chatting(talk, mongodb_uri) as client:
         card = is_asked(talk, client, one, other)
@@ -201,7 +201,7 @@ async def card_of(talk: Talk, *memory_ids: str) -> Approval:
 
 
 @pytest.mark.thorough
-async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
+async def test_the_sweep_completes_a_forgetting_after_its_process_died(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await talk.says(SAID, conversation_id="c2")
@@ -257,7 +257,7 @@ def a_card(world: World) -> Approval:
     return world.run(asks)
 
 
-def test_a_forgetting_is_never_mailed_and_expires_after_an_hour(world: World) -> None:
+def test_a_forget_card_is_never_mailed_and_expires_after_an_hour(world: World) -> None:
     card = a_card(world)
     assert card.mail_at is None
     for _ in range(7):
@@ -269,7 +269,7 @@ def test_a_forgetting_is_never_mailed_and_expires_after_an_hour(world: World) ->
     assert world.statuses() == {"Has type 1 diabetes": "proposed"}
 
 
-def test_no_link_decides_it(world: World) -> None:
+def test_a_forget_card_is_not_decided_by_link(world: World) -> None:
     card = a_card(world)
     decision = Decision(decision="approve", args_digest=card.args_digest)
     with pytest.raises(Invalid):
@@ -300,7 +300,7 @@ def tools_of(talk: Talk, mongodb_uri: str, *tools: Tool[AgentDeps]) -> Iterator[
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", LEVELS)
-async def test_many_calls_forget_nothing_unasked(talk: Talk, mongodb_uri: str, level: str) -> None:
+async def test_random_forget_calls_forget_nothing_without_approval(talk: Talk, mongodb_uri: str, level: str) -> None:
     own = [await put(talk, f"Likes train {number}.") for number in range(5)]
     other = Talk(talk.services, talk.clock, talk.model, "auth0|other")
     foreign = await put(other, "Likes boats.")
@@ -364,7 +364,7 @@ def talk_services(ctx: RunContext[AgentDeps]) -> Services:
     ("decision", "status", "ends"), [("approve", "active", "done"), ("reject", "forgotten", "rejected")]
 )
 @pytest.mark.thorough
-async def test_a_tool_of_the_effect_memory_may_ask_at_each_level_and_what_follows_follows(
+async def test_a_memory_tool_may_propose_at_each_level_and_the_decision_is_applied(
     talk: Talk, mongodb_uri: str, level: str, decision: str, status: str, ends: str
 ) -> None:
     memory_id = await proposed(talk)
@@ -385,7 +385,7 @@ async def test_a_tool_of_the_effect_memory_may_ask_at_each_level_and_what_follow
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["nobody decides", "its conversation is deleted"])
-async def test_an_unapproved_memory_counts_as_never_found(talk: Talk, mongodb_uri: str, how: str) -> None:
+async def test_a_rejected_or_expired_memory_counts_as_never_found(talk: Talk, mongodb_uri: str, how: str) -> None:
     memory_id = await proposed(talk)
     with tools_of(talk, mongodb_uri, keeping(talk, memory_id)) as client:
         talk.model.script(Reply(tool_calls=[{"name": "keep", "arguments": {}}]))

@@ -113,7 +113,7 @@ async def changes_message(talk: Talk, content: str, **fields: Any) -> None:
 
 
 @pytest.mark.thorough
-async def test_a_forgotten_memorys_remains_say_nothing(talk: Talk) -> None:
+async def test_a_tombstone_contains_no_user_content(talk: Talk) -> None:
     await talk.says(SAID, "I live in Lisbon.")
     await talk.falls_silent()
     assert "user_memories" in await kept_of(talk, "Acme")
@@ -129,7 +129,7 @@ async def test_a_forgotten_memorys_remains_say_nothing(talk: Talk) -> None:
     assert {len(each) for each in tombstone["stems"]} == {3}  # 12 bits: some twenty words share one
 
 
-async def test_the_words_stay_in_the_transcript_until_it_is_deleted(talk: Talk) -> None:
+async def test_forgotten_words_stay_in_the_transcript_until_it_is_deleted(talk: Talk) -> None:
     memory_id = await was_said(talk)
     await forgets(talk, memory_id)
     assert await kept_of(talk, "Acme") == {"agent_messages"}
@@ -137,14 +137,14 @@ async def test_the_words_stay_in_the_transcript_until_it_is_deleted(talk: Talk) 
     assert await kept_of(talk, "Acme") == set()
 
 
-async def test_forgetting_takes_the_replaced_memory_along(talk: Talk) -> None:
+async def test_forgetting_a_memory_also_forgets_the_one_it_replaced(talk: Talk) -> None:
     older = await put(talk, "Lives in Leeds.")
     newer = await correct(talk.services, talk.user_id, older, "Lives in Lisbon.")
     assert set((await forgets(talk, newer.id)).ids) == {older, newer.id}
     assert [await talk.remembered(status) for status in ("active", "superseded", "merged")] == [[], [], []]
 
 
-async def test_forgetting_takes_equal_memories_along_and_leaves_similar_ones(talk: Talk) -> None:
+async def test_forgetting_a_memory_also_forgets_equal_ones_but_not_similar_ones(talk: Talk) -> None:
     older = await put(talk, "Lives in Berlin.")
     newer = await correct(talk.services, talk.user_id, older, "Lives in Porto.")
     again = await put(talk, "lives in  BERLIN")
@@ -153,13 +153,13 @@ async def test_forgetting_takes_equal_memories_along_and_leaves_similar_ones(tal
     assert await talk.remembered() == ["Likes Berlin.", newer.content]
 
 
-async def test_forgetting_takes_merged_memories_along(talk: Talk) -> None:
+async def test_forgetting_a_memory_also_forgets_those_merged_into_it(talk: Talk) -> None:
     one, other = await put(talk, "Lives in Berlin."), await put(talk, "Is based in Berlin.")
     await talk.services.merges.replace(talk.user_id, one, other, "merged", "night1", talk.clock())
     assert set((await forgets(talk, one)).ids) == {one, other}
 
 
-async def test_forgotten_twice_is_forgotten_once(talk: Talk) -> None:
+async def test_forgetting_a_memory_twice_is_idempotent(talk: Talk) -> None:
     memory_id = await was_said(talk)
     await forgets(talk, memory_id)
     before = await talk.raw()
@@ -170,7 +170,7 @@ async def test_forgotten_twice_is_forgotten_once(talk: Talk) -> None:
         await explain(talk.services.conversations, talk.services.memories, talk.user_id, memory_id)
 
 
-async def test_an_unfinished_forgetting_is_ended_by_the_next_process(
+async def test_an_interrupted_forgetting_is_completed_by_the_next_process(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory_id, other = await was_said(talk), await put(talk, "Likes trains.")
@@ -187,7 +187,9 @@ async def _dies(*_: Any) -> None:
     raise RuntimeError
 
 
-async def test_forgetting_takes_a_simultaneous_correction_along(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_forgetting_a_memory_also_forgets_a_concurrent_correction(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     known = await put(talk, "Lives in Berlin.")
     beginning = talk.services.tombstones.begin
     corrected: list[Memory] = []
@@ -202,7 +204,7 @@ async def test_forgetting_takes_a_simultaneous_correction_along(talk: Talk, monk
     assert await talk.remembered() == []
 
 
-async def test_a_correction_during_a_forgetting_is_refused_with_the_reason(
+async def test_a_correction_while_its_memory_is_being_forgotten_is_rejected_with_a_reason(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = await put(talk, "Lives in Berlin.")
@@ -224,7 +226,7 @@ async def test_a_correction_during_a_forgetting_is_refused_with_the_reason(
 # --- in the messages --------------------------------------------------------------------------------------------------
 
 
-async def test_forgetting_withholds_the_message_and_its_answers_and_leaves_the_users_other_words(
+async def test_forgetting_withholds_the_message_and_its_answers_but_no_other_messages(
     talk: Talk,
 ) -> None:
     await talk.says("I like trains.")
@@ -237,7 +239,7 @@ async def test_forgetting_withholds_the_message_and_its_answers_and_leaves_the_u
     assert await withheld(talk, conversation_id="c2") == []
 
 
-async def test_each_message_that_confirmed_it_is_withheld(talk: Talk) -> None:
+async def test_forgetting_withholds_each_message_that_confirmed_the_memory(talk: Talk) -> None:
     memory_id = await was_said(talk)
     await talk.says("Acme again.", conversation_id="c2")
     await talk.services.memories.reinforce(talk.user_id, memory_id, ["msg2"], talk.clock())
@@ -258,7 +260,7 @@ async def test_each_message_that_confirmed_it_is_withheld(talk: Talk) -> None:
     ],
 )
 @pytest.mark.thorough
-async def test_where_its_quote_stands_word_for_word_it_is_withheld_too(
+async def test_forgetting_withholds_a_message_only_if_it_contains_the_quote_verbatim(
     talk: Talk, quote: str, text: str, told: bool
 ) -> None:
     await talk.says(text, conversation_id="c2")
@@ -266,7 +268,7 @@ async def test_where_its_quote_stands_word_for_word_it_is_withheld_too(
     assert await withheld(talk, role="user") == ([text] if told else [])
 
 
-async def test_where_the_sentence_itself_stands_it_is_withheld_too(talk: Talk) -> None:
+async def test_forgetting_withholds_an_answer_that_contains_the_memory_verbatim(talk: Talk) -> None:
     await talk.says(("Worked at Acme until 2019, is that so?", "Yes."), conversation_id="c2")
     await forgets(talk, await put(talk, "Worked at Acme until 2019.", "Yes"))
     assert "Worked at Acme until 2019, is that so?" in await withheld(talk, role="assistant")
@@ -275,7 +277,7 @@ async def test_where_the_sentence_itself_stands_it_is_withheld_too(talk: Talk) -
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", ["the context", "a tool's result", "an answer before"])
-async def test_the_answers_of_runs_that_saw_it_are_withheld_and_what_their_users_wrote_is_not(
+async def test_answers_that_saw_a_forgotten_memory_are_withheld_but_not_the_users_messages(
     talk: Talk, mongodb_uri: str, place: str
 ) -> None:
     memory_id = await put(talk, KNOWN) if place == "the context" else ""
@@ -300,7 +302,9 @@ async def test_the_answers_of_runs_that_saw_it_are_withheld_and_what_their_users
 
 
 @pytest.mark.thorough
-async def test_an_answer_that_saw_only_a_long_results_end_is_withheld(talk: Talk, mongodb_uri: str) -> None:
+async def test_an_answer_that_saw_a_memory_at_the_end_of_a_long_result_is_linked_to_it(
+    talk: Talk, mongodb_uri: str
+) -> None:
     await put(talk, "Likes " + "very " * 4_000 + "long trains.")
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
@@ -310,7 +314,7 @@ async def test_an_answer_that_saw_only_a_long_results_end_is_withheld(talk: Talk
     assert memory_id in (await messages(talk))[-1]["saw"]
 
 
-async def test_a_tools_verbatim_result_leaves_the_window(talk: Talk) -> None:
+async def test_a_tool_result_with_forgotten_words_leaves_the_prompt_window(talk: Talk) -> None:
     await talk.says("Hello.", conversation_id="c2")
     said = json.dumps([{"parts": [{"content": "Employer:\nI worked at\nAcme Ltd"}]}])
     await changes_message(talk, "I see.", model_messages=said)
@@ -318,7 +322,7 @@ async def test_a_tools_verbatim_result_leaves_the_window(talk: Talk) -> None:
     assert await withheld(talk) == ["I see."]
 
 
-async def test_a_note_before_a_message_that_tells_it_goes_and_the_message_stays(talk: Talk) -> None:
+async def test_a_note_with_a_forgotten_quote_is_deleted_and_its_message_kept(talk: Talk) -> None:
     await talk.says("Hello.", conversation_id="c2")
     await changes_message(talk, "Hello.", note="They wrote: “I worked at Acme”")
     await forgets(talk, await put(talk, "Was with them.", "I worked at Acme"))
@@ -327,7 +331,7 @@ async def test_a_note_before_a_message_that_tells_it_goes_and_the_message_stays(
 
 
 @pytest.mark.thorough
-async def test_the_audit_of_calls_that_told_it_is_emptied(talk: Talk, mongodb_uri: str) -> None:
+async def test_audits_of_calls_with_forgotten_words_are_emptied(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
         look: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "memories", "query": "Acme"}}
@@ -340,7 +344,7 @@ async def test_the_audit_of_calls_that_told_it_is_emptied(talk: Talk, mongodb_ur
     assert (entry["tool"], entry["outcome"], entry["result"]) == ("query_user_knowledge", "succeeded", None)
 
 
-async def test_unlinked_text_stays_and_the_answer_says_so(talk: Talk) -> None:
+async def test_forgetting_keeps_unlinked_text_and_says_so(talk: Talk) -> None:
     await talk.says("The hospital that let me go was a mess.", conversation_id="c2")
     memory_id = await was_said(talk)
     told = await forgets(talk, memory_id)
@@ -348,7 +352,7 @@ async def test_unlinked_text_stays_and_the_answer_says_so(talk: Talk) -> None:
     assert "in other words stays in your conversations" in told.note
 
 
-async def test_the_quotes_and_questions_of_others_tell_it_no_more_and_they_stay(talk: Talk) -> None:
+async def test_other_memories_lose_a_forgotten_quote_but_are_kept(talk: Talk) -> None:
     gone = await put(talk, "Worked at Acme.", "I worked at Acme")
     kept = await put(talk, "Lives in Lisbon.", "I worked at Acme and I live in Lisbon")
     asked = await put(talk, "Likes trains.", "Yes, I do", question="You said “I worked at Acme”: do you like trains?")
@@ -374,7 +378,7 @@ async def test_the_quotes_and_questions_of_others_tell_it_no_more_and_they_stay(
         ("Yes.", "Yes", None),
     ],
 )
-async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
+async def test_a_new_note_matches_a_tombstone_exactly_nearly_or_not_at_all(
     talk: Talk, content: str, quote: str, expected: str | None
 ) -> None:
     await forgets(talk, await was_said(talk), await put(talk, "Likes walking long distances.", "Yes"))
@@ -385,7 +389,7 @@ async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
     assert (found and ("exact" if found.is_exact else "near")) == expected
 
 
-async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk) -> None:
+async def test_a_near_match_from_the_same_message_counts_as_exact(talk: Talk) -> None:
     await forgets(talk, await was_said(talk))
     [tombstone] = await talk.services.tombstones.list_all(talk.user_id)
     [vector] = await talk.services.embeddings.embed(["Worked at Acme as a nurse up to 2019."])
@@ -395,7 +399,7 @@ async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk)
         assert found.is_exact is is_exact
 
 
-async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> None:
+async def test_tombstone_hashes_are_salted_per_user_and_no_vector_is_stored(talk: Talk) -> None:
     await forgets(talk, await put(talk, KNOWN))
     await talk.services.tombstones.forget("auth0|other", [], talk.clock())
     [mine] = await talk.raw()
@@ -407,7 +411,7 @@ async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> No
     assert len(bytes.fromhex(mine["signature"])) == 32
 
 
-async def test_a_vector_of_another_model_is_near_nothing(talk: Talk) -> None:
+async def test_a_vector_from_another_model_matches_no_tombstone(talk: Talk) -> None:
     await forgets(talk, await put(talk, KNOWN))
     [tombstone] = await talk.services.tombstones.list_all(talk.user_id)
     assert tombstone.cosine([1.0, 0.0]) == 0.0
@@ -492,7 +496,7 @@ def headline(memory_id: str, value: str = "Nurse") -> Proposal:
     return Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": value}, evidence=(f"memory:{memory_id}",))
 
 
-async def test_a_draft_that_rests_on_it_is_flagged_and_holds_nothing_of_it(talk: Talk) -> None:
+async def test_a_draft_based_on_a_forgotten_memory_is_flagged_and_emptied(talk: Talk) -> None:
     memory_id = await was_said(talk)
     draft = await drafted(talk, memory_id)
     other = await drafted(talk, "another", id="d2", parts={"evidence": []})
@@ -509,7 +513,9 @@ async def test_a_draft_that_rests_on_it_is_flagged_and_holds_nothing_of_it(talk:
 @pytest.mark.thorough
 @pytest.mark.parametrize("status", ["pending", "approved"])
 @pytest.mark.parametrize("what", ["card", "about", "headline", "says it"])
-async def test_a_pending_approval_that_cites_it_ends_as_changed_and_is_told(talk: Talk, what: str, status: str) -> None:
+async def test_a_pending_approval_that_cites_a_forgotten_memory_is_closed_and_reported(
+    talk: Talk, what: str, status: str
+) -> None:
     memory_id = await was_said(talk)
     draft = await drafted(talk, memory_id)
     proposal = {
@@ -532,7 +538,7 @@ async def test_a_pending_approval_that_cites_it_ends_as_changed_and_is_told(talk
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-async def test_a_publication_with_it_is_named_and_its_record_emptied(talk: Talk) -> None:
+async def test_forgetting_names_a_publication_with_the_memory_and_empties_its_record(talk: Talk) -> None:
     memory_id = await was_said(talk)
     draft = await drafted(talk, memory_id)
     await asked(talk, publication_of(draft), status="done", outcome="Your card is published.")
@@ -543,7 +549,7 @@ async def test_a_publication_with_it_is_named_and_its_record_emptied(talk: Talk)
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-async def test_an_approval_created_during_the_forgetting_is_never_carried_out(
+async def test_an_approval_created_while_its_memory_is_being_forgotten_is_never_executed(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The forgetting could not find the record yet."""
@@ -559,7 +565,7 @@ async def test_an_approval_created_during_the_forgetting_is_never_carried_out(
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-async def test_an_interview_loses_what_quotes_it_and_what_that_covered(talk: Talk) -> None:
+async def test_an_interview_loses_statements_and_aspects_that_quote_a_forgotten_memory(talk: Talk) -> None:
     memory_id = await was_said(talk)
     kept = talk.services.conversations.database["agent_conversations"]
     [conversation] = await kept.find({"user_id": talk.user_id}).to_list()
@@ -593,7 +599,7 @@ async def test_an_interview_loses_what_quotes_it_and_what_that_covered(talk: Tal
     assert (await talk.services.drafts.get(talk.user_id, draft.id)).parts["evidence"] == []
 
 
-async def test_a_draft_that_is_written_just_as_it_is_forgotten_loses_it(talk: Talk) -> None:
+async def test_a_draft_written_while_its_memory_is_being_forgotten_loses_it(talk: Talk) -> None:
     memory_id = await was_said(talk)
     await forgets(talk, memory_id)
     draft = await drafted(talk, memory_id, parts={})
@@ -621,7 +627,7 @@ def last_prompt(talk: Talk) -> str:
 
 
 @pytest.mark.thorough
-async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(talk: Talk, mongodb_uri: str) -> None:
+async def test_forgotten_words_are_in_no_collection_prompt_search_or_queue(talk: Talk, mongodb_uri: str) -> None:
     with chatting(talk, mongodb_uri) as client:
         one = client.say(SAID).conversation_id
         await talk.falls_silent()
@@ -663,7 +669,7 @@ async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(tal
 # --- remembering and correcting ---------------------------------------------------------------------------------------
 
 
-async def test_remembered_and_then_read_it_is_one(talk: Talk) -> None:
+async def test_a_memory_stored_in_chat_is_not_duplicated_by_extraction(talk: Talk) -> None:
     text = "Remember that I live in Lisbon."
     await talk.says(text)
     turn = MemoryService(talk.services, talk.user_id, "c1", "msg1", text)
@@ -674,7 +680,7 @@ async def test_remembered_and_then_read_it_is_one(talk: Talk) -> None:
     assert await talk.raw() == before
 
 
-async def test_two_concurrent_corrections_keep_one(talk: Talk) -> None:
+async def test_only_one_of_two_concurrent_corrections_is_kept(talk: Talk) -> None:
     wrong = await put(talk, "Lives in Berlin.")
     made = (correct(talk.services, talk.user_id, wrong, f"Lives in {c}.") for c in ("Lisbon", "Porto"))
     given = await asyncio.gather(*made, return_exceptions=True)
@@ -684,7 +690,7 @@ async def test_two_concurrent_corrections_keep_one(talk: Talk) -> None:
 
 
 @pytest.mark.thorough
-async def test_asked_later_the_agent_knows_what_holds_since_when_and_what_was_before(
+async def test_the_agent_can_explain_since_when_a_memory_is_valid_and_what_it_replaced(
     talk: Talk, mongodb_uri: str
 ) -> None:
     with chatting(talk, mongodb_uri) as client:

@@ -37,7 +37,9 @@ async def acme(talk: Talk) -> str:
 
 
 @pytest.mark.thorough
-async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_turn_running_while_its_memory_was_forgotten_is_in_no_later_prompt(
+    talk: Talk, mongodb_uri: str
+) -> None:
     memory_id = await acme(talk)
     with chatting(talk, mongodb_uri) as client:
         conversation_id = client.say("Hello.").conversation_id
@@ -54,7 +56,7 @@ async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(t
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-async def test_a_message_right_after_the_forgetting_is_not_withheld(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_message_right_after_a_forgetting_is_not_withheld(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     with chatting(talk, mongodb_uri) as client:
         await forget(talk.services, talk.user_id, [memory_id])
@@ -66,7 +68,7 @@ async def test_a_message_right_after_the_forgetting_is_not_withheld(talk: Talk, 
     assert await talk.remembered() == ["Speaks German."]
 
 
-async def test_a_dead_turns_text_is_withheld_too(talk: Talk, mongodb_uri: str) -> None:
+async def test_the_text_of_a_killed_turn_is_withheld_too(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     talk.clock.advance(1)
     await talk.services.conversations.claim(talk.user_id, "c1", NewTurn("dead", "m9", f"Again: {ACME}", talk.clock()))
@@ -80,7 +82,7 @@ async def test_a_dead_turns_text_is_withheld_too(talk: Talk, mongodb_uri: str) -
     assert await talk.remembered() == []
 
 
-async def test_a_forgotten_exchange_is_not_made_again(talk: Talk, mongodb_uri: str) -> None:
+async def test_a_forgotten_exchange_cannot_be_regenerated(talk: Talk, mongodb_uri: str) -> None:
     with chatting(talk, mongodb_uri) as client:
         events = client.say_ai_sdk("c1", user_says(ACME, "u1"))
         await talk.falls_silent()
@@ -96,7 +98,7 @@ async def test_a_forgotten_exchange_is_not_made_again(talk: Talk, mongodb_uri: s
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("late", [False, True], ids=["before it is stored", "while it is stored"])
-async def test_a_decision_before_the_forgetting_is_not_learned_after_it(
+async def test_an_extraction_begun_before_a_forgetting_does_not_store_it_afterwards(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
     memory_id = await acme(talk)
@@ -144,7 +146,7 @@ async def test_an_erasure_during_extraction_leaves_nothing(talk: Talk, states: i
     assert await kept_of(talk, "Acme") == set()
 
 
-async def test_an_erasure_while_the_model_reads_leaves_no_memory(talk: Talk) -> None:
+async def test_an_erasure_during_the_models_call_leaves_no_memory(talk: Talk) -> None:
     await talk.says(ACME)
     step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r")
     find = extract_reader.find_notes
@@ -168,7 +170,7 @@ async def test_an_erasure_while_the_model_reads_leaves_no_memory(talk: Talk) -> 
 # --- what waits for a yes ---------------------------------------------------------------------------------------------
 
 
-async def test_a_memory_that_waits_for_a_yes_is_in_no_prompt_and_not_superseded(talk: Talk) -> None:
+async def test_a_memory_awaiting_approval_is_in_no_prompt_and_not_superseded(talk: Talk) -> None:
     await talk.says("I was diagnosed with diabetes in 2019.")
     await talk.falls_silent()
     await talk.says("I was diagnosed with diabetes in 2021.", conversation_id="c2")

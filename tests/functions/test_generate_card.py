@@ -77,13 +77,13 @@ def kept(draft: Draft) -> Draft:
 
 
 @pytest.mark.parametrize("state", sorted({*STATES} - {"note_end", "draft_section"}))
-def test_a_draft_of_somebody_else_does_not_exist(draft: Draft, state: str) -> None:
+def test_the_handlers_do_not_find_another_users_draft(draft: Draft, state: str) -> None:
     with pytest.raises(NotFound):
         call(state, draft.model_copy(update={"user_id": "auth0|somebody-else"}))
 
 
 @pytest.mark.parametrize("state", sorted(STATES))
-def test_an_event_without_ids_is_refused_before_anything_is_read(environment: str, state: str) -> None:
+def test_an_event_without_ids_is_rejected_before_any_read(environment: str, state: str) -> None:
     with pytest.raises(ValidationError):
         STATES[state]({"workflow": "generate_card", "state": state, "given": {}}, None)
 
@@ -91,13 +91,13 @@ def test_an_event_without_ids_is_refused_before_anything_is_read(environment: st
 @pytest.mark.parametrize(
     ("function", "state"), [("reader", "publish"), ("writer", "draft_section"), ("writer", "gone")]
 )
-def test_a_state_that_a_function_does_not_have_is_one_clear_error(function: str, state: str) -> None:
+def test_an_unknown_state_is_one_clear_error(function: str, state: str) -> None:
     event = {"workflow": "generate_card", "state": state, "given": {"user_id": "auth0|ada", "draft_id": "draft_1"}}
     with pytest.raises(UnknownState, match=f"no state '{state}' of 'generate_card' here, only "):
         FUNCTIONS[function].handler(event, None)
 
 
-def test_states_pass_ids_and_counts_alone(draft: Draft, environment: str, mongodb_uri: str) -> None:
+def test_states_pass_only_ids_and_counts(draft: Draft, environment: str, mongodb_uri: str) -> None:
     with MongoClient(mongodb_uri) as client:
         degree = {"degree": "BSc Nursing", "school": "University of Leeds"}
         client[environment]["candidates_enhanced"].insert_one({"user_id": draft.user_id, "education": [degree]})
@@ -111,7 +111,7 @@ def test_states_pass_ids_and_counts_alone(draft: Draft, environment: str, mongod
     assert kept(draft).label == "Drafted"
 
 
-def test_no_users_text_is_in_an_error_or_log_line(
+def test_no_error_or_log_line_of_a_handler_contains_user_content(
     draft: Draft, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def broken(*_: object) -> Draft:
@@ -126,7 +126,7 @@ def test_no_users_text_is_in_an_error_or_log_line(
     assert SECRET_WORDS not in "".join(capsys.readouterr())
 
 
-def test_a_database_that_is_gone_is_worth_another_try(draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_database_raises_a_retryable_error(draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
     from pymongo.errors import AutoReconnect
 
     async def gone(*_: object) -> Draft:
@@ -155,7 +155,7 @@ def test_a_failed_card_reports_the_kind_of_error_without_its_text(
 
 
 @pytest.mark.parametrize("error", ["KeyError", "Braked", "NotAllowed"])
-def test_every_end_is_to_be_told_once_in_the_conversation_that_wanted_it(draft: Draft, error: str) -> None:
+def test_the_end_of_a_draft_is_reported_once_in_its_conversation(draft: Draft, error: str) -> None:
     wanted = draft.model_copy(update={"id": f"{draft.id}_wanted", "conversation_id": "c1"})
     container.services.run(lambda services: services.drafts.add(wanted))
     for each in (draft, wanted):
@@ -166,6 +166,6 @@ def test_every_end_is_to_be_told_once_in_the_conversation_that_wanted_it(draft: 
     assert not kept(wanted).news, "delivered twice, told once"
 
 
-def test_a_draft_that_was_deleted_meanwhile_rings_no_alarm(draft: Draft) -> None:
+def test_a_draft_deleted_during_its_workflow_rings_no_alarm(draft: Draft) -> None:
     gone = draft.model_copy(update={"id": "draft_gone"})
     assert call("note_end", gone, error={"Error": "NotFound"})["end"] == "stopped"

@@ -94,7 +94,7 @@ class History:
         return self.world.run(lambda services: add_memory(services, self.user_id, at, content))
 
 
-def test_a_home_tells_what_needs_its_person_what_is_new_and_where_they_go(world: World, person: Client) -> None:
+def test_home_lists_what_needs_the_user_what_is_new_and_their_goal(world: World, person: Client) -> None:
     person.request("PUT", "/api/settings", json={"time_zone": "America/New_York"}).raise_for_status()
     history, now = History(world), world.clock()
     reasons = tuple(Reason(text=f"Reason {number}.", advert_quote="It.") for number in range(3))
@@ -133,7 +133,7 @@ def test_a_home_tells_what_needs_its_person_what_is_new_and_where_they_go(world:
     assert seconds(home["at"]) - seconds(home["since"]) == NEW_SECONDS
 
 
-def test_a_home_of_somebody_new_is_empty_and_theirs_alone(world: World, chat: ChatServer) -> None:
+def test_the_home_of_a_new_user_is_empty_and_private(world: World, chat: ChatServer) -> None:
     History(world).asked("Change your headline", "Cook")
     with Client(chat.url, "auth0|somebody-new", clock=world.clock) as stranger:
         home = stranger.get("/api/home")
@@ -221,7 +221,7 @@ def counted_by_hand(history: History, since: float) -> Counter[str]:
 
 
 @pytest.mark.parametrize("seed", everyday(2, sample(range(60), 4)))
-def test_every_figure_in_home_briefing_mail_and_badge_counts_the_stores(
+def test_every_figure_in_home_briefing_mail_and_badge_matches_the_stores(
     world: World, person: Client, seed: int
 ) -> None:
     chance, history = random.Random(seed), History(world)

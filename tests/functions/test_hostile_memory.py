@@ -83,7 +83,9 @@ async def held(talk: Talk) -> dict[str, dict[str, Any]]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("tool", TOOLS)
-async def test_no_call_stores_what_its_message_did_not_say(talk: Talk, mongodb_uri: str, level: str, tool: str) -> None:
+async def test_no_call_stores_words_missing_from_its_message(
+    talk: Talk, mongodb_uri: str, level: str, tool: str
+) -> None:
     chance = random.Random(f"{level} {tool}")
     ids = [await put(talk, f"Likes train {number}.") for number in range(5)]
     other = Talk(talk.services, talk.clock, talk.model, "auth0|other")

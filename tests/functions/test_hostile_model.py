@@ -714,7 +714,7 @@ def attacked() -> list[Person]:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_a_hijacked_model_changes_nothing_that_nobody_allowed(
+def test_a_hijacked_model_changes_nothing_without_permission(
     lavish: ChatServer, own_app: CandidateAppServer, model: ModelServer, database: Stored, tmp_path: Path
 ) -> None:
     attackers, victims = attacked(), [person("victim") for _ in range(3)]
@@ -787,7 +787,7 @@ def test_a_hijacked_model_changes_nothing_that_nobody_allowed(
     ids=["one", "what another would be renamed to", "several of those", "none", "halves of characters"],
 )
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_however_it_numbers_its_calls_it_has_ten(
+def test_a_model_has_ten_calls_whatever_ids_it_gives_them(
     lavish: ChatServer, model: ModelServer, database: Stored, ids: list[str], at_once: int
 ) -> None:
     who = person("attacker")
@@ -806,7 +806,7 @@ def test_however_it_numbers_its_calls_it_has_ten(
 @pytest.mark.thorough
 @pytest.mark.parametrize("ai_sdk", [False, True], ids=["plain", "AI SDK"])
 @pytest.mark.parametrize("where", ["id", "name", "arguments", "an argument's name"])
-def test_half_a_character_in_a_call_ends_no_turn_unrecorded(
+def test_a_turn_with_a_lone_surrogate_in_a_call_is_still_recorded(
     lavish: ChatServer, model: ModelServer, database: Stored, where: str, ai_sdk: bool
 ) -> None:
     who, half = person("attacker"), "half \ud800"
@@ -847,7 +847,7 @@ def test_half_a_character_in_a_call_ends_no_turn_unrecorded(
     ],
     ids=["value", "name", "escapes", "no object", "of no arguments", "of an unknown tool", "the tool", "id"],
 )
-def test_a_megabyte_in_a_call_is_neither_kept_nor_paid_for_again(
+def test_an_oversized_tool_call_is_not_stored_or_sent_to_the_model_again(
     lavish: ChatServer, model: ModelServer, database: Stored, call: ToolCall
 ) -> None:
     who = person("attacker")
@@ -867,9 +867,7 @@ def test_a_megabyte_in_a_call_is_neither_kept_nor_paid_for_again(
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_thousand_calls_in_one_answer_leave_little_behind(
-    lavish: ChatServer, model: ModelServer, database: Stored
-) -> None:
+def test_a_thousand_calls_in_one_answer_store_little(lavish: ChatServer, model: ModelServer, database: Stored) -> None:
     who = person("attacker")
     calls: list[ToolCall] = [{"name": "query_qwestly_docs", "arguments": {"query": f"q{n}"}} for n in range(1_000)]
     model.script(Reply(tool_calls=calls), Reply(text="As you wish."))

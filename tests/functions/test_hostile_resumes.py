@@ -87,7 +87,7 @@ def _writes(app: CandidateAppServer) -> set[str]:
 
 @pytest.mark.sentinel
 @pytest.mark.parametrize("level", get_args(Level))
-async def test_no_order_in_a_resume_changes_anything(
+async def test_no_instruction_in_a_resume_changes_anything(
     services: ModelServices, app: CandidateAppServer, monkeypatch: pytest.MonkeyPatch, level: Level
 ) -> None:
     monkeypatch.setattr(grounding, "make_judge", _judge)

@@ -119,7 +119,7 @@ def as_read(text: str) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_hostile_text_is_quoted_and_nothing_around_it_changes(
+def test_hostile_text_is_escaped_and_the_prompt_around_it_unchanged(
     chat: ChatServer, model: ModelServer, database: Stored, attack: str
 ) -> None:
     clean = prompt_about(chat, model, database, CLEAN)
@@ -135,7 +135,7 @@ def test_hostile_text_is_quoted_and_nothing_around_it_changes(
 
 
 @pytest.mark.thorough
-def test_hostile_text_is_the_same_data_in_the_next_prompt(
+def test_hostile_text_is_unchanged_data_in_the_next_prompt(
     chat: ChatServer, model: ModelServer, database: Stored
 ) -> None:
     with Client(chat.url, someone()) as user:
@@ -226,7 +226,7 @@ def test_an_exfiltrating_link_is_disabled_wherever_the_stream_splits_it(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("ai_sdk", [False, True], ids=["plain", "AI SDK"])
-def test_a_model_that_obeys_the_text_achieves_nothing(
+def test_a_model_that_obeys_hostile_text_achieves_nothing(
     chat: ChatServer, model: ModelServer, database: Stored, ai_sdk: bool
 ) -> None:
     other = someone()

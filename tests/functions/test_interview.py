@@ -66,7 +66,7 @@ def orchestrator(**move: Any) -> Reply:
         ],
     ),
 )
-def test_two_questions_are_shown_stored_and_remembered_as_the_model_asked_them(
+def test_two_questions_in_one_answer_are_shown_and_stored_unchanged(
     client: Client, model: ModelServer, written: str | list[str]
 ) -> None:
     conversation_id = begins(client, model)
@@ -81,7 +81,7 @@ def test_two_questions_are_shown_stored_and_remembered_as_the_model_asked_them(
     assert "".join(written) in [each["content"] for each in history]
 
 
-def test_two_questions_are_shown_in_the_ai_sdks_protocol(client: Client, model: ModelServer) -> None:
+def test_two_questions_are_shown_in_the_ai_sdk_protocol(client: Client, model: ModelServer) -> None:
     model.script_chat(Reply(text=["How many ", "were you? And ", "why?"]))
     message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "I led a team"}]}
     events = client.say_ai_sdk(uuid.uuid4().hex, message, role="interview")
@@ -90,7 +90,7 @@ def test_two_questions_are_shown_in_the_ai_sdks_protocol(client: Client, model: 
     assert "finish" in [each.name for each in events]
 
 
-def test_only_what_is_open_is_given_to_ask_about(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_the_interviewer_is_given_only_open_aspects(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
     client.say("I led eight people at Acme", conversation_id)
@@ -98,7 +98,7 @@ def test_only_what_is_open_is_given_to_ask_about(client: Client, chat: ChatServe
     assert "team size" not in interviewer_prompt(model)
 
 
-def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_stop_in_the_users_own_words_ends_the_interview(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
     goodbye = Reply(text="Thank you, we stop here. Anything else? Bye.", streams=True)
@@ -113,7 +113,7 @@ def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatSer
     assert client.say("Thanks", conversation_id).text == "You are welcome. Shall we go on?"
 
 
-def test_the_question_follows_what_the_message_tells_and_the_page_says_why(
+def test_the_next_question_follows_from_the_message_and_the_page_explains_why(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -128,7 +128,7 @@ def test_the_question_follows_what_the_message_tells_and_the_page_says_why(
 
 
 @pytest.mark.parametrize("said", everyday(1, ["my bus is here", "und Schluss damit", "on en reparle demain matin"]))
-def test_a_stop_that_the_orchestrator_hears_is_the_end_at_once(
+def test_a_stop_detected_by_the_orchestrator_ends_the_interview_at_once(
     client: Client, chat: ChatServer, model: ModelServer, said: str
 ) -> None:
     conversation_id = begins(client, model)
@@ -139,7 +139,9 @@ def test_a_stop_that_the_orchestrator_hears_is_the_end_at_once(
     assert state_of(chat, conversation_id)["ended"]["quote"] == said
 
 
-def test_a_counter_question_is_answered_and_no_answer(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_question_from_the_user_is_answered_and_not_counted_as_an_answer(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME], asking="result", drafted_to=1)
     model.script(orchestrator(kind="question"), Reply(text="So that others see it. What came of it?", streams=True))
@@ -150,7 +152,7 @@ def test_a_counter_question_is_answered_and_no_answer(client: Client, chat: Chat
     assert (state["turns"], state["drafted_to"]) == (1, state["counted_to"]), "there is nothing to write"
 
 
-def test_an_orchestrator_that_is_late_is_not_waited_for_and_heard_all_the_same(
+def test_a_slow_orchestrator_does_not_delay_the_answer_and_is_applied_later(
     client: Client, chat: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation_id = begins(client, model)
@@ -169,7 +171,7 @@ def test_an_orchestrator_that_is_late_is_not_waited_for_and_heard_all_the_same(
     assert answer.text.startswith("When?\n\n**What is covered**"), "a stop that comes late ends the same answer"
 
 
-def test_without_an_orchestrator_the_interviewer_asks_all_the_same(
+def test_without_an_orchestrator_the_interviewer_still_asks(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -198,7 +200,7 @@ def test_without_an_orchestrator_the_interviewer_asks_all_the_same(
         ],
     ),
 )
-def test_a_plain_stop_ends_it_whatever_the_model_makes_of_it(
+def test_a_plain_stop_ends_the_interview_whatever_the_model_says(
     client: Client, chat: ChatServer, model: ModelServer, said: str, quote: str
 ) -> None:
     conversation_id = begins(client, model)
@@ -210,7 +212,7 @@ def test_a_plain_stop_ends_it_whatever_the_model_makes_of_it(
     assert ("they asked to stop" in interviewer_prompt(model)) == bool(quote)
 
 
-def test_nobody_ends_it_by_words_that_the_person_did_not_say(
+def test_an_interview_is_not_ended_by_words_the_user_did_not_say(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -219,7 +221,7 @@ def test_nobody_ends_it_by_words_that_the_person_did_not_say(
     assert state_of(chat, conversation_id)["ended"] is None
 
 
-def test_tired_answers_end_it_and_it_says_why(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_tired_answers_end_the_interview_with_a_reason(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME], lengths=[40, 35, 50, 2, 2])
     client.say("Eight people.", conversation_id)
@@ -227,7 +229,7 @@ def test_tired_answers_end_it_and_it_says_why(client: Client, chat: ChatServer, 
     assert state_of(chat, conversation_id)["ended"]["reason"] == "tired"
 
 
-def test_another_topic_is_theirs_to_choose(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_the_user_can_choose_another_topic(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
     move = orchestrator(kind="topic", topic="My studies", quote="talk about my studies")
@@ -259,7 +261,7 @@ def _result(model: ModelServer) -> dict[str, Any]:
     return json.loads(content.split(">", 1)[1].rsplit("<", 1)[0])
 
 
-def test_an_answer_that_is_made_again_is_counted_once(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_regenerated_answer_is_counted_once(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     asked = client.get(f"/api/conversations/{conversation_id}")["messages"][0]["id"]
     assert state_of(chat, conversation_id)["turns"] == 1
@@ -282,7 +284,7 @@ def test_an_interview_resumes_its_topic_after_a_restart(client: Client, chat: Ch
 
 
 @pytest.mark.thorough
-def test_two_tabs_answering_at_once_lose_and_repeat_no_answer(
+def test_concurrent_answers_from_two_tabs_are_neither_lost_nor_repeated(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -305,7 +307,7 @@ def test_two_tabs_answering_at_once_lose_and_repeat_no_answer(
 
 
 @pytest.mark.thorough
-def test_the_brake_ends_a_question_and_what_was_answered_is_counted_once(
+def test_the_brake_stops_a_question_and_the_answer_is_counted_once(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -327,7 +329,7 @@ def test_the_brake_ends_a_question_and_what_was_answered_is_counted_once(
 
 
 @pytest.mark.thorough
-def test_ten_interviews_at_once_are_told_apart(chat: ChatServer, model: ModelServer) -> None:
+def test_ten_concurrent_interviews_are_kept_apart(chat: ChatServer, model: ModelServer) -> None:
     def talks(number: int) -> dict[str, Any]:
         with Client(chat.url, f"auth0|{uuid.uuid4().hex}") as someone:
             conversation_id = someone.say(f"I worked at Acme{number}", role="interview").conversation_id
@@ -351,7 +353,7 @@ STATEMENT = {
 }
 
 
-def test_the_draft_stands_beside_the_conversation_with_what_each_version_changed(
+def test_the_draft_is_returned_with_the_changes_of_each_version(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -377,7 +379,7 @@ def test_the_draft_stands_beside_the_conversation_with_what_each_version_changed
     assert "ten people" in client.request("GET", f"/api/interviews/{conversation_id}/draft?version=1").text
 
 
-def test_its_person_chooses_adds_orders_and_edits(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_the_user_can_choose_add_reorder_and_edit_topics(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
     path = f"/api/interviews/{conversation_id}"
@@ -399,7 +401,7 @@ def test_its_person_chooses_adds_orders_and_edits(client: Client, chat: ChatServ
     assert "topic: Studies\nnot yet told: subject; thesis" in interviewer_prompt(model)
 
 
-def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
+def test_a_chosen_topic_is_asked_about_at_once_even_after_the_end(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -413,7 +415,9 @@ def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
     assert (state_of(chat, conversation_id)["ended"], state_of(chat, conversation_id)["phase"]) == (None, "deep_dive")
 
 
-def test_a_sentence_is_struck_out_by_hand_and_by_the_tool(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_sentence_can_be_struck_out_by_hand_and_by_the_tool(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
     conversation_id = begins(client, model)
     ten = {**STATEMENT, "text": "Led ten people at Acme."}
     knows(chat, conversation_id, topics=[ACME], statements=[STATEMENT, ten], version=1, drafted_to=1)
@@ -433,7 +437,7 @@ def test_a_sentence_is_struck_out_by_hand_and_by_the_tool(client: Client, chat: 
 OVER = {"reason": "asked", "quote": "my bus is here", "told_to": 1}
 
 
-def test_an_ended_interview_goes_on_by_words_tool_or_button(
+def test_an_ended_interview_can_be_resumed_by_message_tool_or_button(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -454,7 +458,7 @@ def test_an_ended_interview_goes_on_by_words_tool_or_button(
     assert (seen["ended"], seen["phase"], seen["topics"][0]["status"]) == (None, "deep_dive", "active")
 
 
-def test_a_fact_after_the_end_is_told_to_be_added_and_a_thank_you_is_not(
+def test_a_fact_told_after_the_end_is_added_to_the_draft_and_a_thank_you_is_not(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -470,9 +474,7 @@ def test_a_fact_after_the_end_is_told_to_be_added_and_a_thank_you_is_not(
 
 
 @pytest.mark.thorough
-def test_its_person_ends_it_by_hand_or_by_the_time_that_they_have(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_the_user_or_the_time_limit_ends_the_interview(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     knows(chat, conversation_id, topics=[ACME])
     path = f"/api/interviews/{conversation_id}"
@@ -491,7 +493,7 @@ def test_its_person_ends_it_by_hand_or_by_the_time_that_they_have(
     assert client.say("Good bye", other).text == "You are welcome."
 
 
-def test_nobody_elses_interview_and_no_other_conversation_is_one(
+def test_other_users_interviews_and_other_conversations_are_not_found(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)

@@ -24,7 +24,7 @@ def boards() -> Iterator[JobBoardsServer]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("board", ["adzuna", "jsearch", "web"])
-async def test_a_key_that_was_rotated_is_read_again_and_used_from_then_on_and_one_that_was_not_is_no_answer(
+async def test_a_rejected_api_key_is_read_again_and_fails_if_it_was_not_rotated(
     boards: JobBoardsServer, board: str
 ) -> None:
     settings = settings_for("mongodb://127.0.0.1:9", "http://127.0.0.1:9/v1", job_boards_url=boards.url)

@@ -67,7 +67,9 @@ def keep(chat: ChatServer, user_id: str, document_id: str, status: str, parts: d
         drafts.update_one({"_id": document_id, "user_id": user_id}, {"$set": {"status": status, **kept}})
 
 
-def test_a_document_is_begun_once_and_named_by_its_job(client: Client, chat: ChatServer, started: list[str]) -> None:
+def test_a_document_is_started_once_and_named_after_its_job(
+    client: Client, chat: ChatServer, started: list[str]
+) -> None:
     job_id = found(chat, client.user_id)
     first = begun(client, job_id, {"kind": "resume"})
     assert (first["status"], first["version"], first["job_id"], first["kind"]) == ("writing", 1, job_id, "resume")
@@ -100,9 +102,7 @@ def changed(client: Client, document: dict[str, Any], parts: Any) -> Any:
     return client.request("PUT", f"/api/documents/{document['id']}", json=body)
 
 
-def test_a_person_changes_strikes_adds_and_moves_sentences_and_takes_that_back(
-    client: Client, chat: ChatServer
-) -> None:
+def test_sentences_can_be_edited_struck_added_and_moved_and_that_undone(client: Client, chat: ChatServer) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     before = client.get(f"/api/documents/{document_id}")
     [position] = before["parts"]
@@ -138,7 +138,7 @@ def test_a_person_changes_strikes_adds_and_moves_sentences_and_takes_that_back(
         ({"sentences": ["\u200b"]}, ""),
     ],
 )
-def test_no_document_is_changed_into_what_could_not_be_sent(
+def test_an_edit_that_would_make_a_document_unsendable_is_rejected(
     client: Client, chat: ChatServer, part: dict[str, Any], says: str
 ) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
@@ -149,7 +149,7 @@ def test_no_document_is_changed_into_what_could_not_be_sent(
     assert client.get(f"/api/documents/{document_id}") == before
 
 
-def test_nobody_changes_somebody_elses_document(client: Client, chat: ChatServer) -> None:
+def test_another_users_document_cannot_be_changed(client: Client, chat: ChatServer) -> None:
     document = client.get(f"/api/documents/{written(chat, client, found(chat, client.user_id))}")
     with Client(chat.url, "auth0|stranger-of-documents") as stranger:
         assert changed(stranger, document, []).status_code == 404
@@ -169,7 +169,7 @@ def test_a_document_can_be_downloaded_as_a_file(client: Client, chat: ChatServer
     assert client.request("GET", f"/api/documents/{document_id}/download", params={"format": "exe"}).status_code == 422
 
 
-def test_its_head_is_put_in_by_code_field_by_field_as_the_person_chose(client: Client, chat: ChatServer) -> None:
+def test_the_document_head_is_inserted_by_code_with_the_chosen_fields(client: Client, chat: ChatServer) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
         database = mongo[chat.settings.mongodb_database]
@@ -200,7 +200,7 @@ def test_its_head_is_put_in_by_code_field_by_field_as_the_person_chose(client: C
     assert refused.status_code == 422
 
 
-def test_a_chosen_head_stands_on_each_document_and_none_is_headed_by_nobody(client: Client, chat: ChatServer) -> None:
+def test_each_document_has_the_chosen_head_and_needs_a_name(client: Client, chat: ChatServer) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     chosen = {"document_name": " Maya\nO. ", "document_head": ["phone", "email"]}
     client.request("PUT", "/api/settings", json=chosen).raise_for_status()
@@ -219,7 +219,7 @@ def test_a_chosen_head_stands_on_each_document_and_none_is_headed_by_nobody(clie
     assert "I don't know your name yet" in refused.json()["error"]["message"]
 
 
-def test_a_new_wish_makes_a_version(client: Client, chat: ChatServer) -> None:
+def test_a_change_request_creates_a_new_version(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     written(chat, client, job_id)
     body = {"kind": "resume", "wish": "Shorter, please."}
@@ -232,13 +232,13 @@ def test_a_new_wish_makes_a_version(client: Client, chat: ChatServer) -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"kind": "poem"}, {"kind": "resume", "wish": "x" * 501}, {"kind": "resume", "a": 1}]
 )
-def test_nonsense_begins_nothing(client: Client, chat: ChatServer, body: dict[str, Any]) -> None:
+def test_an_invalid_request_starts_no_document(client: Client, chat: ChatServer, body: dict[str, Any]) -> None:
     answer = client.request("POST", f"/api/jobs/{found(chat, client.user_id)}/documents", json=body)
     assert answer.status_code == 422
     assert client.get("/api/documents")["items"] == []
 
 
-def test_nobody_reads_the_documents_of_another(client: Client, chat: ChatServer) -> None:
+def test_another_users_documents_cannot_be_read(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     document_id = written(chat, client, job_id)
     with Client(chat.url, "auth0|somebody-else") as other:
@@ -247,7 +247,7 @@ def test_nobody_reads_the_documents_of_another(client: Client, chat: ChatServer)
         assert other.request("POST", f"/api/jobs/{job_id}/documents", json={"kind": "resume"}).status_code == 404
 
 
-def test_a_card_is_no_document(client: Client, chat: ChatServer) -> None:
+def test_a_card_is_not_a_document(client: Client, chat: ChatServer) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
         drafts = mongo[chat.settings.mongodb_database]["agent_drafts"]

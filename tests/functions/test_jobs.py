@@ -66,7 +66,7 @@ def found(chat: ChatServer, user_id: str, number: int = 1, *, is_open: bool = Tr
     return match.id
 
 
-def test_a_job_that_was_saved_or_applied_for_is_a_goal_in_the_words_of_its_posting(
+def test_a_saved_or_applied_for_job_is_a_goal_with_the_text_of_its_posting(
     seeker: Client, connected: ChatServer
 ) -> None:
     saved, applied, given_up, _ = (found(connected, seeker.user_id, number) for number in range(1, 5))
@@ -87,14 +87,14 @@ def test_a_job_that_was_saved_or_applied_for_is_a_goal_in_the_words_of_its_posti
     ]
 
 
-def test_nothing_is_looked_for_until_its_user_says_so(seeker: Client) -> None:
+def test_no_jobs_are_searched_until_the_user_turns_it_on(seeker: Client) -> None:
     told = seeker.get("/api/jobs/settings")
     assert (told["is_on"], told["next_at"], told["boards"]) == (False, None, ["Adzuna", "JSearch"])
     nothing = {"items": [], "missing": [], "searched_at": None, "is_searching": False, "has_wishes": False}
     assert seeker.get("/api/jobs") == nothing
 
 
-def test_wishes_stay_as_they_were_chosen(seeker: Client, connected: ChatServer) -> None:
+def test_job_wishes_are_stored_as_chosen(seeker: Client, connected: ChatServer) -> None:
     wishes = {"titles": ["Nurse"], "places": ["Leeds"], "remote": "no", "pay_from": 40_000, "never": ["Nights"]}
     body = {"is_on": True, "wishes": wishes}
     told = seeker.request("PUT", "/api/jobs/settings", json=body).raise_for_status().json()
@@ -118,13 +118,13 @@ def test_wishes_stay_as_they_were_chosen(seeker: Client, connected: ChatServer) 
         {"never": [""]},
     ],
 )
-def test_an_invalid_wish_is_refused_and_changes_nothing(seeker: Client, wishes: dict[str, Any]) -> None:
+def test_an_invalid_job_wish_is_rejected_and_changes_nothing(seeker: Client, wishes: dict[str, Any]) -> None:
     refused = seeker.request("PUT", "/api/jobs/settings", json={"is_on": True, "wishes": wishes})
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
     assert seeker.get("/api/jobs/settings")["is_on"] is False
 
 
-def test_matches_are_listed_with_their_reasons_saved_and_hidden(seeker: Client, connected: ChatServer) -> None:
+def test_matches_are_listed_with_reasons_and_can_be_saved_and_hidden(seeker: Client, connected: ChatServer) -> None:
     first, second = found(connected, seeker.user_id, 1), found(connected, seeker.user_id, 2)
     items = seeker.get("/api/jobs")["items"]
     assert [each["id"] for each in items] == [second, first]
@@ -138,7 +138,7 @@ def test_matches_are_listed_with_their_reasons_saved_and_hidden(seeker: Client, 
     assert seeker.get(f"/api/jobs/{first}")["text"] == "We build services in Python."
 
 
-def test_nobody_sees_or_changes_anothers_match(seeker: Client, connected: ChatServer) -> None:
+def test_another_users_match_cannot_be_read_or_changed(seeker: Client, connected: ChatServer) -> None:
     match_id = found(connected, seeker.user_id)
     with Client(connected.url, "auth0|somebody-else") as other:
         assert other.request("GET", f"/api/jobs/{match_id}").status_code == 404
@@ -148,7 +148,7 @@ def test_nobody_sees_or_changes_anothers_match(seeker: Client, connected: ChatSe
     assert seeker.get(f"/api/jobs/{match_id}")["status"] == "new"
 
 
-def test_thumbs_teach_what_can_be_read_and_reset(seeker: Client, connected: ChatServer) -> None:
+def test_the_weights_learned_from_thumbs_can_be_read_and_reset(seeker: Client, connected: ChatServer) -> None:
     match_id = found(connected, seeker.user_id)
     for _ in range(2):  # the same once more changes nothing
         judged = seeker.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": "up"}).json()
@@ -165,7 +165,7 @@ def test_thumbs_teach_what_can_be_read_and_reset(seeker: Client, connected: Chat
 
 
 @pytest.mark.thorough
-def test_forgetting_removes_the_reasons_that_rest_on_it_and_the_search_in_progress(
+def test_forgetting_a_memory_removes_match_reasons_and_running_results_based_on_it(
     seeker: Client, connected: ChatServer, model: ModelServer
 ) -> None:
     [memory_id] = remembers(seeker, model, LISBON)
@@ -183,7 +183,7 @@ def test_forgetting_removes_the_reasons_that_rest_on_it_and_the_search_in_progre
     assert (search["ranked"], search["compared"], search["forgettings"]) == ("[]", {}, 1)
 
 
-def test_thumbs_at_the_same_moment_all_teach(seeker: Client, connected: ChatServer) -> None:
+def test_concurrent_thumbs_are_all_learned_from(seeker: Client, connected: ChatServer) -> None:
     matches = [found(connected, seeker.user_id, number) for number in range(1, 7)]
 
     def judge(match_id: str) -> None:
@@ -198,9 +198,7 @@ def test_thumbs_at_the_same_moment_all_teach(seeker: Client, connected: ChatServ
     assert {"says": says, "weight": 0.4} in seeker.get("/api/jobs/weights")["items"], "each as much as it taught"
 
 
-def test_a_job_that_no_board_tells_of_any_more_leaves_the_new_ones_and_stays_among_the_saved(
-    seeker: Client, connected: ChatServer
-) -> None:
+def test_a_job_no_longer_posted_leaves_the_new_matches_but_stays_saved(seeker: Client, connected: ChatServer) -> None:
     """After a month the database has deleted its advert."""
     gone, saved = (found(connected, seeker.user_id, n, is_open=False, status=s) for n, s in ((7, "new"), (8, "saved")))
     there = found(connected, seeker.user_id, 9)
@@ -209,7 +207,7 @@ def test_a_job_that_no_board_tells_of_any_more_leaves_the_new_ones_and_stays_amo
     assert seeker.get(f"/api/jobs/{gone}")["is_closed"] is True
 
 
-def test_the_tools_search_and_read_and_fence_what_strangers_wrote(seeker: Client, model: ModelServer) -> None:
+def test_the_tools_search_and_read_and_fence_untrusted_text(seeker: Client, model: ModelServer) -> None:
     search: ToolCall = {"name": "search_jobs", "arguments": {"query": "Backend Engineer", "place": "Berlin"}}
     model.script(Reply(tool_calls=[search]), Reply(text="These."))
     assert seeker.say("Find me backend jobs in Berlin").text == "These."
@@ -226,7 +224,7 @@ def test_the_tools_search_and_read_and_fence_what_strangers_wrote(seeker: Client
 
 
 @pytest.mark.thorough
-def test_a_resume_for_an_advert_of_the_chat_keeps_its_job_and_takes_no_invented_wish(
+def test_a_resume_for_a_posting_from_the_chat_keeps_its_job_and_no_invented_wish(
     seeker: Client, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[str] = []
@@ -253,7 +251,7 @@ def test_a_resume_for_an_advert_of_the_chat_keeps_its_job_and_takes_no_invented_
 
 
 @pytest.mark.thorough
-def test_a_board_that_is_down_is_named_to_the_model(
+def test_a_job_board_that_is_down_is_reported_to_the_model(
     seeker: Client, model: ModelServer, boards: JobBoardsServer
 ) -> None:
     boards.api.faults = {"adzuna": "error", "jsearch": "busy"}
@@ -266,7 +264,7 @@ def test_a_board_that_is_down_is_named_to_the_model(
 
 
 @pytest.mark.thorough
-def test_a_board_is_asked_as_often_as_its_licence_allows_and_answers_of_the_day_are_shared(
+def test_a_job_board_is_queried_within_its_license_and_responses_are_shared(
     connected: ChatServer, client: Client, model: ModelServer, boards: JobBoardsServer
 ) -> None:
     def note(user: Client, query: str) -> str:
@@ -292,7 +290,7 @@ def test_a_board_is_asked_as_often_as_its_licence_allows_and_answers_of_the_day_
             mongo.drop_database(database_name)
 
 
-def test_the_web_is_searched_without_markup(seeker: Client, model: ModelServer) -> None:
+def test_web_search_results_contain_no_markup(seeker: Client, model: ModelServer) -> None:
     model.script(
         Reply(tool_calls=[{"name": "search_web", "arguments": {"query": "Kestrel Labs"}}]), Reply(text="They.")
     )
@@ -302,7 +300,7 @@ def test_the_web_is_searched_without_markup(seeker: Client, model: ModelServer) 
     assert "<" not in page["says"]
 
 
-def test_a_query_with_private_words_is_not_sent_and_what_was_sent_is_recorded_as_it_was(
+def test_a_query_with_private_words_is_not_sent_and_sent_queries_are_recorded(
     seeker: Client, connected: ChatServer, model: ModelServer, boards: JobBoardsServer
 ) -> None:
     def search(tool: str, **arguments: str) -> ToolCall:
@@ -332,7 +330,7 @@ def test_a_query_with_private_words_is_not_sent_and_what_was_sent_is_recorded_as
     assert json.loads(entry["arguments"]) == {"query": "Kestrel Labs"}
 
 
-def test_a_word_of_our_own_instructions_is_not_private(
+def test_words_from_our_own_instructions_are_not_private(
     seeker: Client, model: ModelServer, boards: JobBoardsServer
 ) -> None:
     seen = len(boards.api.requests)
@@ -343,7 +341,7 @@ def test_a_word_of_our_own_instructions_is_not_private(
     assert len(boards.api.requests) == seen + 2
 
 
-def test_a_ruled_out_job_is_told_to_the_model_with_the_wish(seeker: Client, model: ModelServer) -> None:
+def test_the_model_is_told_which_wish_ruled_out_a_job(seeker: Client, model: ModelServer) -> None:
     wishes = {"places": ["Porto"], "remote": "no"}
     seeker.request("PUT", "/api/jobs/settings", json={"is_on": False, "wishes": wishes})
     search: ToolCall = {"name": "search_jobs", "arguments": {"query": "Backend Engineer", "place": "Berlin"}}
@@ -354,7 +352,9 @@ def test_a_ruled_out_job_is_told_to_the_model_with_the_wish(seeker: Client, mode
     assert "your wish for Porto ruled out" in note
 
 
-def test_a_match_tells_its_fit_and_warns_with_the_postings_own_sentence(seeker: Client, connected: ChatServer) -> None:
+def test_a_match_shows_its_fit_and_warns_with_a_sentence_from_the_posting(
+    seeker: Client, connected: ChatServer
+) -> None:
     scam = "To start, pay a 49 EUR fee by gift card."
     text = f"We build services in Python.\n{scam} You will like it."
     advert = Advert(id="adzuna:9", title="Tester", board="adzuna", text=text, way="remote", remote_within=("US",))
@@ -367,9 +367,7 @@ def test_a_match_tells_its_fit_and_warns_with_the_postings_own_sentence(seeker: 
     assert (engineer["fit"], engineer["warnings"]) == (None, [])
 
 
-def test_a_statement_about_jobs_is_suggested_as_a_wish_and_decides_nothing_before_it_is_saved(
-    seeker: Client, model: ModelServer
-) -> None:
+def test_a_statement_about_jobs_is_only_a_suggested_wish_until_saved(seeker: Client, model: ModelServer) -> None:
     banks = ("Please remember: no banks any more.", "Decided not to apply to banks.", "no banks any more")
     remembers(seeker, model, banks, LISBON)
     settings = seeker.get("/api/jobs/settings")
@@ -382,7 +380,7 @@ def test_a_statement_about_jobs_is_suggested_as_a_wish_and_decides_nothing_befor
     assert saved["suggestions"] == []
 
 
-def test_without_a_key_no_tool_is_offered_and_nothing_can_be_searched(client: Client, model: ModelServer) -> None:
+def test_without_an_api_key_no_search_tool_is_offered(client: Client, model: ModelServer) -> None:
     client.say("Hello")
     offered = {each["function"]["name"] for each in model.requests[-1].json["tools"]}
     assert not offered & {"search_jobs", "read_job", "search_web"}

@@ -95,7 +95,7 @@ def offers(client: Client, model: ModelServer, offer: ToolCall = OFFER, says: st
 
 
 @pytest.mark.thorough
-def test_a_search_tells_what_is_exact_and_what_is_near_five_at_the_most(client: Client, model: ModelServer) -> None:
+def test_a_topic_search_returns_at_most_five_exact_or_similar_topics(client: Client, model: ModelServer) -> None:
     queries = ["Active listening", "feedback", "ledarship", "astrophysics"]
     model.script_chat(calls(*(call("search_topics", query=each) for each in queries)), Reply(text="So."))
     client.say("What is there?", role="learning")
@@ -115,7 +115,7 @@ def test_a_search_tells_what_is_exact_and_what_is_near_five_at_the_most(client: 
     assert "nobody checked" in unknown["note"]
 
 
-def test_the_library_tells_how_broad_something_is_and_no_model_is_asked(client: Client, model: ModelServer) -> None:
+def test_the_breadth_of_a_library_topic_is_known_without_a_model(client: Client, model: ModelServer) -> None:
     phrases = ["leadership", "ledarship", "Active listening", "Hear what is not said"]
     model.script_chat(calls(*(call("detect_granularity", phrase=each) for each in phrases)), Reply(text="So."))
     client.say("How broad are these?", role="learning")
@@ -135,7 +135,7 @@ def test_the_library_tells_how_broad_something_is_and_no_model_is_asked(client: 
     ] == []
 
 
-def test_a_model_tells_how_broad_something_is_that_the_library_lacks(client: Client, model: ModelServer) -> None:
+def test_a_model_estimates_the_breadth_of_topics_outside_the_library(client: Client, model: ModelServer) -> None:
     read = {
         "granularity": "module",
         "understood_as": "Schrödinger equation",
@@ -148,7 +148,7 @@ def test_a_model_tells_how_broad_something_is_that_the_library_lacks(client: Cli
     assert results(model) == [{**read, "by": "model"}]
 
 
-def test_a_lesson_is_begun_for_what_was_offered_and_confirmed(
+def test_a_lesson_is_started_for_the_offered_and_confirmed_topic(
     client: Client, chat: ChatServer, model: ModelServer, started: Started
 ) -> None:
     conversation_id = offers(client, model)
@@ -169,7 +169,7 @@ def test_a_lesson_is_begun_for_what_was_offered_and_confirmed(
 
 
 @pytest.mark.parametrize("said", ["yes", "something new"])
-def test_without_an_offer_nothing_is_generated_whatever_the_model_calls(
+def test_without_an_offer_no_lesson_is_generated_whatever_the_model_calls(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, said: str
 ) -> None:
     model.script_chat(calls(GENERATE), Reply(text="What would you like to learn?"))
@@ -189,7 +189,7 @@ def test_without_an_offer_nothing_is_generated_whatever_the_model_calls(
         ],
     ),
 )
-def test_a_message_that_is_no_yes_begins_no_lesson(
+def test_a_message_other_than_yes_starts_no_lesson(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, said: str, answered: str
 ) -> None:
     conversation_id = offers(client, model)
@@ -199,7 +199,7 @@ def test_a_message_that_is_no_yes_begins_no_lesson(
 
 
 @pytest.mark.parametrize("said", everyday(1, ["count me in, that one interests me", "d’accord", "やりましょう"]))
-def test_a_yes_in_any_words_is_read_by_the_model_of_the_turn_alone(
+def test_a_yes_in_any_words_needs_no_extra_model_call(
     client: Client, model: ModelServer, started: Started, said: str
 ) -> None:
     conversation_id = offers(client, model)
@@ -210,7 +210,7 @@ def test_a_yes_in_any_words_is_read_by_the_model_of_the_turn_alone(
     assert [each for each in model.requests[before:] if not each.json.get("stream")] == []
 
 
-def test_only_the_next_message_answers_an_offer(client: Client, model: ModelServer, started: Started) -> None:
+def test_only_the_next_message_can_accept_an_offer(client: Client, model: ModelServer, started: Started) -> None:
     conversation_id = offers(client, model)
     model.script_chat(Reply(text="It takes five minutes."))
     client.say("How long does a lesson take?", conversation_id)
@@ -227,7 +227,7 @@ def test_a_subject_is_too_broad_for_a_lesson(client: Client, model: ModelServer,
     assert started == []
 
 
-def test_a_lesson_that_cannot_be_begun_is_told(
+def test_a_lesson_that_cannot_be_started_is_reported(
     client: Client, chat: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def start(*_: Any) -> None:
@@ -241,7 +241,7 @@ def test_a_lesson_that_cannot_be_begun_is_told(
     assert lesson["status"] == "failed"
 
 
-def test_a_typed_yes_to_a_question_approves_nothing(client: Client, model: ModelServer) -> None:
+def test_a_typed_yes_to_a_question_approves_no_pending_change(client: Client, model: ModelServer) -> None:
     change = call("update_preference", name="work_mode", value="remote")
     model.script_chat(calls(change), Reply(text="Please decide."))
     conversation_id = client.say("I want to work remotely").conversation_id
@@ -255,7 +255,7 @@ def test_a_typed_yes_to_a_question_approves_nothing(client: Client, model: Model
 # --- decisions, goals and progress --------------------------------------------------------------------------------
 
 
-def test_a_goal_is_kept_with_their_words_and_tells_what_is_missing(
+def test_a_goal_is_stored_with_the_users_words_and_its_gaps(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     gap = {
@@ -308,7 +308,7 @@ def test_a_goal_is_kept_with_their_words_and_tells_what_is_missing(
     ),
     ids=["as it stands", "another figure", "no such quote", "something else"],
 )
-def test_a_persons_knowledge_of_a_topic_is_quoted_from_their_data(
+def test_knowledge_of_a_topic_is_quoted_from_the_users_data(
     client: Client, chat: ChatServer, model: ModelServer, have: str, quote: str, told: str
 ) -> None:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
@@ -326,7 +326,7 @@ def test_a_persons_knowledge_of_a_topic_is_quoted_from_their_data(
     assert (found["have"], [each["text"] for each in found["have_quotes"]]) == (told, [quote] if told else [])
 
 
-def test_knowledge_quoted_from_a_resume_goes_with_the_resume(
+def test_deleting_a_resume_deletes_the_knowledge_quoted_from_it(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     text, path = "Hired six people in two years.", "/".join(("", "work", "0", "highlights", "0"))
@@ -348,7 +348,9 @@ def test_knowledge_quoted_from_a_resume_goes_with_the_resume(
     assert client.get("/api/learning")["progress"]["gaps"] == []
 
 
-def test_gaps_that_were_found_before_a_forgetting_are_not_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gaps_found_before_a_memory_was_forgotten_are_not_stored(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def find(services: Any, user_id: str, *_: Any) -> tuple[Gap, ...]:
         await forget_in_learning(services, user_id, (), (), lambda _: False)
         quote = LessonQuote(module_id="m", text="Hire.")
@@ -359,7 +361,9 @@ def test_gaps_that_were_found_before_a_forgetting_are_not_kept(client: Client, m
     assert (chosen["progress"]["goal"], chosen["progress"]["gaps"]) == ("Head of Product", [])
 
 
-def test_a_decision_that_they_did_not_say_is_not_kept(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_learning_decision_not_quoted_from_the_user_is_not_stored(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
     never = call("store_decision", kind="never", text="Delegation", quote="I hate delegation")
     model.script_chat(calls(never), Reply(text="Good."))
     client.say("I like delegation", role="learning")
@@ -379,7 +383,7 @@ def test_a_decision_that_they_did_not_say_is_not_kept(client: Client, chat: Chat
     ],
     ids=["praise", "code", "what an earlier answer said"],
 )
-def test_the_guides_words_are_shown_and_stored_unchanged(
+def test_the_guides_answer_is_shown_and_stored_unchanged(
     client: Client, model: ModelServer, written: str | list[str]
 ) -> None:
     model.script_chat(Reply(text=written), Reply(text=written))
@@ -389,7 +393,7 @@ def test_the_guides_words_are_shown_and_stored_unchanged(
     assert client.get(f"/api/conversations/{conversation_id}")["messages"][-1]["content"] == answer.text
 
 
-def test_the_first_answer_is_told_to_greet_and_what_the_library_has(client: Client, model: ModelServer) -> None:
+def test_the_first_prompt_asks_for_a_greeting_and_lists_the_library(client: Client, model: ModelServer) -> None:
     model.script_chat(Reply(text="What would you like to learn?"))
     client.say("learn something new", role="learning")
     told = [each for each in model.requests if each.json.get("stream")][-1].json["messages"][-1]["content"]
@@ -423,7 +427,7 @@ def test_a_harmful_topic_is_declined_in_the_models_words(
         2, [*(each["text"] for each in WISHES if not each["dangerous"]), "suicide prevention", "fuck, I meant physics"]
     ),
 )
-def test_a_sensitive_topic_that_serves_people_is_taught(
+def test_a_sensitive_but_useful_topic_is_taught(
     client: Client, chat: ChatServer, model: ModelServer, started: Started, wish: str
 ) -> None:
     offer = call("confirm_with_user", about=wish, question=f"Shall we begin with {wish}?")
@@ -440,7 +444,7 @@ def test_a_sensitive_topic_that_serves_people_is_taught(
     ("said", "kind", "reported"),
     [("I want to die", "self_harm", False), ("self-harm", "self_harm", True), ("you stupid cunt", "abuse", True)],
 )
-def test_people_in_trouble_are_answered_in_fixed_words_here_too(
+def test_people_in_trouble_get_the_fixed_answer_in_learning_too(
     client: Client, model: ModelServer, said: str, kind: Any, reported: bool
 ) -> None:
     from qwestly_agent.agents.help import words_for
@@ -451,7 +455,7 @@ def test_people_in_trouble_are_answered_in_fixed_words_here_too(
 
 
 @pytest.mark.parametrize("wish", everyday(2, [pytest.param(each, id=each["text"]) for each in WISHES]))
-def test_the_demo_s_model_declines_by_the_tool_and_offers_what_is_legitimate(
+def test_the_demo_model_declines_dangerous_topics_by_calling_the_tool(
     client: Client, started: Started, wish: dict[str, Any]
 ) -> None:
     answer = client.say(wish["text"], role="learning")
@@ -464,7 +468,7 @@ def test_the_demo_s_model_declines_by_the_tool_and_offers_what_is_legitimate(
 # --- from chat to learning and back ---------------------------------------------------------------------------------
 
 
-def test_a_wish_to_learn_in_the_chat_is_handed_over_by_a_button_and_understood_there(client: Client) -> None:
+def test_a_wish_to_learn_is_handed_over_from_the_chat_to_the_learning_role(client: Client) -> None:
     answer = client.say("I want to learn to give feedback")
     [offered] = [each.data for each in answer.events if each.name == "handover"]
     assert offered == {"role": "learning", "words": "I want to learn to give feedback"}
@@ -473,13 +477,13 @@ def test_a_wish_to_learn_in_the_chat_is_handed_over_by_a_button_and_understood_t
     assert there.conversation_id != answer.conversation_id
 
 
-def test_a_button_says_no_words_that_its_user_did_not_type(client: Client, model: ModelServer) -> None:
+def test_a_handover_button_contains_only_words_typed_by_the_user(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("hand_over", words="Change my headline to Pwned")), Reply(text="Here it is."))
     answer = client.say("I want to learn to give feedback")
     assert [each for each in answer.events if each.name == "handover"] == []
 
 
-def test_a_message_that_is_not_about_learning_returns_to_the_chat(client: Client, started: Started) -> None:
+def test_a_message_unrelated_to_learning_is_handed_back_to_the_chat(client: Client, started: Started) -> None:
     answer = client.say("What do you remember about me?", role="learning")
     [offered] = [each.data for each in answer.events if each.name == "handover"]
     assert offered == {"role": "chat", "words": "What do you remember about me?"}
@@ -491,9 +495,7 @@ def test_a_message_that_is_not_about_learning_returns_to_the_chat(client: Client
 SECOND = "Hear what is not said"
 
 
-def test_the_module_that_was_chosen_is_the_one_that_is_written_and_only_once(
-    client: Client, chat: ChatServer, started: Started
-) -> None:
+def test_the_chosen_module_is_written_and_only_once(client: Client, chat: ChatServer, started: Started) -> None:
     begun = client.request("POST", "/api/lessons", json={"module": SECOND})
     again = client.request("POST", "/api/lessons", json={"module": SECOND}).json()
     assert (begun.status_code, begun.json()["stage"], begun.json()["title"]) == (202, "writing", SECOND)
@@ -504,7 +506,7 @@ def test_the_module_that_was_chosen_is_the_one_that_is_written_and_only_once(
     assert client.get("/api/updates")["active"] is True
 
 
-def test_a_topic_is_begun_with_its_next_module_and_what_the_library_lacks_is_not_begun(
+def test_a_topic_starts_with_its_next_module_and_an_unknown_topic_does_not_start(
     client: Client, started: Started
 ) -> None:
     client.request("POST", "/api/lessons", json={"module": "Listen to understand before you answer"}).raise_for_status()
@@ -543,7 +545,7 @@ def answer(client: Client, lesson_id: str, option: int, answers: int = 0) -> dic
     return found.json()
 
 
-def test_a_wrong_answer_is_explained_by_the_lesson_and_only_right_answers_make_it_learned(
+def test_a_wrong_answer_is_explained_and_only_right_answers_complete_the_lesson(
     client: Client, chat: ChatServer
 ) -> None:
     lesson_id = ready_lesson(chat, client.user_id)
@@ -562,7 +564,9 @@ def explains(*sentences: tuple[str, str, str]) -> Reply:
     return answers("You explain to one person why", sentences=told)
 
 
-def test_an_explanation_says_only_what_the_lesson_says(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_an_explanation_contains_only_sentences_of_the_lesson(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
     lesson_id = ready_lesson(chat, client.user_id)
     path = f"/api/lessons/{lesson_id}/questions/0/explanation"
     assert client.request("POST", path, json={"how": "differently"}).status_code == 422
@@ -577,7 +581,7 @@ def test_an_explanation_says_only_what_the_lesson_says(client: Client, chat: Cha
 
 
 @pytest.mark.parametrize("quote", ["hired six people", "hired sixty people"])
-def test_an_example_from_their_work_quotes_what_is_known_of_them_or_is_none(
+def test_an_example_from_the_users_work_quotes_their_data_or_is_omitted(
     client: Client, chat: ChatServer, model: ModelServer, quote: str
 ) -> None:
     lesson_id = ready_lesson(chat, client.user_id)

@@ -78,7 +78,7 @@ def seconds_until(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp() - time.time()
 
 
-def test_the_path_shows_what_was_learnt_and_what_is_due(client: Client, chat: ChatServer) -> None:
+def test_the_path_shows_learned_lessons_and_due_questions(client: Client, chat: ChatServer) -> None:
     lesson_id = has_lesson(chat, client.user_id)
     has_lesson(chat, client.user_id, module_id="active-listening/hear-what-is-not-said", status="failed", practices=())
     view = client.get("/api/learning")
@@ -97,7 +97,7 @@ def test_the_path_shows_what_was_learnt_and_what_is_due(client: Client, chat: Ch
     }
 
 
-def test_a_lesson_shows_what_each_sentence_cites_and_not_which_option_is_right(
+def test_a_lesson_shows_the_citations_of_its_sentences_but_not_the_right_options(
     client: Client, chat: ChatServer
 ) -> None:
     lesson_id = has_lesson(chat, client.user_id)
@@ -119,7 +119,7 @@ def test_a_lesson_shows_what_each_sentence_cites_and_not_which_option_is_right(
     assert [each["lesson_id"] for each in client.get("/api/lessons")["items"]] == [lesson_id]
 
 
-def test_a_right_answer_comes_back_later_than_a_wrong_one(client: Client, chat: ChatServer) -> None:
+def test_a_question_answered_right_returns_later_than_one_answered_wrong(client: Client, chat: ChatServer) -> None:
     lesson_id = has_lesson(chat, client.user_id)
     right, wrong = (answers(client, lesson_id, n, 1 - n, seen=1, felt="easy") for n in range(2))
     assert (right["is_right"], wrong["is_right"], wrong["right"]) == (True, False, 1)
@@ -129,7 +129,7 @@ def test_a_right_answer_comes_back_later_than_a_wrong_one(client: Client, chat: 
     assert [each["number"] for each in client.get("/api/learning")["due"]] == [2]
 
 
-def test_an_answer_that_is_sent_twice_counts_once(client: Client, chat: ChatServer) -> None:
+def test_an_answer_sent_twice_counts_once(client: Client, chat: ChatServer) -> None:
     lesson_id = has_lesson(chat, client.user_id)
     first, again = answers(client, lesson_id, 0, 1, seen=1), answers(client, lesson_id, 0, 1, seen=1)
     assert again == first
@@ -137,7 +137,7 @@ def test_an_answer_that_is_sent_twice_counts_once(client: Client, chat: ChatServ
     assert answers(client, lesson_id, 0, 1, seen=2)["question"]["answers"] == 3
 
 
-def test_an_unknown_or_foreign_lesson_is_not_found(client: Client, chat: ChatServer) -> None:
+def test_an_unknown_or_another_users_lesson_is_not_found(client: Client, chat: ChatServer) -> None:
     others = has_lesson(chat, "auth0|somebody-else")
     mine = has_lesson(chat, client.user_id)
     assert client.request("GET", f"/api/lessons/{others}").status_code == 404
@@ -156,7 +156,9 @@ def test_a_lesson_is_deleted_with_its_questions(client: Client, chat: ChatServer
     assert client.get("/api/learning")["due"] == []
 
 
-def test_a_lesson_stays_when_its_conversation_is_deleted(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_lesson_is_kept_when_its_conversation_is_deleted(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
     model.script_chat(Reply(text="What would you like to learn?"))
     conversation_id = client.say("hello", role="learning").conversation_id
     lesson_id = has_lesson(chat, client.user_id, conversation_id=conversation_id)
@@ -167,7 +169,7 @@ def test_a_lesson_stays_when_its_conversation_is_deleted(client: Client, chat: C
     assert kept["conversation_id"] is None
 
 
-def test_a_lesson_that_nobody_writes_any_more_is_seen_as_failed(client: Client, chat: ChatServer) -> None:
+def test_an_abandoned_lesson_is_shown_as_failed(client: Client, chat: ChatServer) -> None:
     left = {"status": "writing", "practices": (), "sentences": ()}
     lesson_id = has_lesson(chat, client.user_id, **left, created_at=time.time() - DAY)
     assert client.get(f"/api/lessons/{lesson_id}")["status"] == "failed"
@@ -179,7 +181,7 @@ def test_a_lesson_that_nobody_writes_any_more_is_seen_as_failed(client: Client, 
     assert module["state"] == "open"
 
 
-def test_a_goal_is_chosen_by_hand_and_taken_back(client: Client) -> None:
+def test_a_goal_can_be_chosen_and_removed_by_hand(client: Client) -> None:
     chosen = client.request("PUT", "/api/learning/goal", json={"goal": "Head of Product"}).json()
     assert chosen["progress"]["goal"] == "Head of Product"
     gaps = chosen["progress"]["gaps"]
@@ -191,13 +193,15 @@ def test_a_goal_is_chosen_by_hand_and_taken_back(client: Client) -> None:
     assert (left["progress"]["goal"], left["progress"]["gaps"], left["progress"]["goals"]) == ("", [], [])
 
 
-def test_under_the_brake_no_goal_is_chosen(client: Client) -> None:
+def test_no_goal_can_be_chosen_while_the_brake_is_on(client: Client) -> None:
     client.request("POST", "/api/brake")
     assert client.request("PUT", "/api/learning/goal", json={"goal": "Head of Product"}).status_code == 423
 
 
 @pytest.mark.thorough
-def test_forgetting_removes_decisions_and_wishes_too(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_forgetting_a_memory_also_removes_learning_decisions_and_wishes(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
     secret = "I want to leave Northwind"
     remember = {"type": "goal", "text": "Wants to leave Northwind", "quote": secret}
     decide = {"kind": "goal", "text": "Leave Northwind", "quote": secret}

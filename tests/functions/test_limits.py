@@ -46,7 +46,7 @@ def spending_of(chat: ChatServer, client: Client) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-def test_more_messages_than_a_minute_allows_are_refused_until_it_is_over(
+def test_too_many_messages_in_a_minute_are_rejected_until_it_is_over(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     clock = FakeClock()
@@ -65,7 +65,7 @@ def test_more_messages_than_a_minute_allows_are_refused_until_it_is_over(
         assert user.say("Hello").last.name == "done", "refused messages do not count"
 
 
-def test_a_refused_message_leaves_its_conversation_as_it_was(chat: ChatServer, client: Client) -> None:
+def test_a_rejected_message_leaves_its_conversation_unchanged(chat: ChatServer, client: Client) -> None:
     with limited(chat, client, messages_a_minute=1) as user:
         conversation_id = user.say("First").conversation_id
         assert refusal(user, "Second", conversation_id=conversation_id)[1] == "too_many_turns"
@@ -74,7 +74,7 @@ def test_a_refused_message_leaves_its_conversation_as_it_was(chat: ChatServer, c
         assert conversation["running"] is False
 
 
-def test_a_refused_message_keeps_the_first_message_of_a_turn_that_died(
+def test_a_rejected_message_keeps_the_first_message_of_a_killed_turn(
     chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, create = FakeClock(), Conversations.create
@@ -97,7 +97,7 @@ def test_a_refused_message_keeps_the_first_message_of_a_turn_that_died(
         assert [each["content"] for each in messages if each["role"] == "user"] == ["First", "Third"]
 
 
-def test_a_fourth_turn_beside_three_is_refused_and_welcome_once_one_is_over(client: Client, model: ModelServer) -> None:
+def test_a_fourth_concurrent_turn_is_rejected_until_one_of_three_ends(client: Client, model: ModelServer) -> None:
     model.script(*[Reply(text="Slowly.", hold_after=0)] * 3)
     with ExitStack() as open_turns:
         for n in range(3):
@@ -134,9 +134,7 @@ def test_three_of_many_concurrent_messages_are_answered(client: Client, model: M
     assert sorted(outcomes) == [200] * 3 + [429] * 5
 
 
-def test_turns_of_a_process_that_died_are_not_counted_for_long(
-    chat: ChatServer, client: Client, model: ModelServer
-) -> None:
+def test_turns_of_a_dead_process_soon_stop_counting(chat: ChatServer, client: Client, model: ModelServer) -> None:
     clock = FakeClock()
     with limited(chat, client, clock, running_turns=1) as user:
         user.say("Hello")
@@ -149,7 +147,7 @@ def test_turns_of_a_process_that_died_are_not_counted_for_long(
         assert "killed" not in spending_of(chat, user)["running"]
 
 
-def test_a_turn_that_has_reached_its_ceiling_asks_the_model_nothing_more(
+def test_a_turn_that_reached_its_cost_limit_makes_no_more_model_calls(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text="Let me see.", tool_calls=[CALL], usage=USAGE), Reply(text="Never asked."))
@@ -162,7 +160,7 @@ def test_a_turn_that_has_reached_its_ceiling_asks_the_model_nothing_more(
     assert len([request for request in model.requests if "chat" in request.path]) == 1
 
 
-def test_a_day_that_is_used_up_is_told_before_anything_is_spent(
+def test_a_used_up_daily_budget_is_reported_before_anything_is_spent(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     clock = FakeClock()
@@ -179,14 +177,16 @@ def test_a_day_that_is_used_up_is_told_before_anything_is_spent(
         assert user.say("Good morning").last.name == "done"
 
 
-def test_a_turn_may_cost_the_rest_of_the_day_at_most(chat: ChatServer, client: Client, model: ModelServer) -> None:
+def test_a_turn_may_cost_at_most_the_rest_of_the_daily_budget(
+    chat: ChatServer, client: Client, model: ModelServer
+) -> None:
     model.script(Reply(text="One.", usage=USAGE), Reply(text="Two.", tool_calls=[CALL], usage=USAGE))
     with limited(chat, client, day_ceiling_usd=USAGE_USD * 1.5, turn_ceiling_usd=1) as user:
         user.say("Hello")
         assert user.say("Again").last.data["code"] == "over_budget"
 
 
-def test_no_turn_begins_after_the_stages_daily_budget_is_spent(
+def test_no_turn_starts_after_the_stages_daily_budget_is_spent(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     clock = FakeClock()
@@ -206,7 +206,7 @@ def test_no_turn_begins_after_the_stages_daily_budget_is_spent(
         assert user.say("Good morning").last.name == "done"
 
 
-def test_without_a_ceiling_of_the_stages_day_its_sum_is_not_read(
+def test_without_a_daily_budget_for_the_stage_its_spending_is_not_read(
     chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Usage, "stage_spent_today", None)
@@ -214,7 +214,7 @@ def test_without_a_ceiling_of_the_stages_day_its_sum_is_not_read(
 
 
 @pytest.mark.thorough
-def test_the_sum_of_the_stages_day_is_read_once_a_minute(
+def test_the_daily_spending_of_the_stage_is_read_once_a_minute(
     chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read, clock = list[float](), FakeClock()
@@ -232,7 +232,7 @@ def test_the_sum_of_the_stages_day_is_read_once_a_minute(
 
 
 @pytest.mark.thorough
-def test_costs_add_up_by_answer_conversation_and_day(chat: ChatServer, client: Client, model: ModelServer) -> None:
+def test_costs_are_summed_by_answer_conversation_and_day(chat: ChatServer, client: Client, model: ModelServer) -> None:
     cached = {**USAGE, "prompt_cache_hit_tokens": 90_000, "prompt_tokens_details": {"cached_tokens": 90_000}}
     cached_usd = 0.01 * 0.30 + 0.09 * 0.006 + 0.05 * 1.20
     model.script(Reply(text="One.", usage=USAGE), Reply(text="Two.", usage=cached))
@@ -251,7 +251,7 @@ def test_costs_add_up_by_answer_conversation_and_day(chat: ChatServer, client: C
 
 
 @pytest.mark.thorough
-def test_an_answer_that_was_stopped_is_paid_for_by_estimate(client: Client, model: ModelServer) -> None:
+def test_a_stopped_answer_is_charged_by_estimate(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["word " * 100, "never"], hold_after=1))
     with client.open({"message": "Tell me everything"}) as events:
         conversation_id = next(events).data["conversation_id"]
@@ -266,7 +266,7 @@ def test_an_answer_that_was_stopped_is_paid_for_by_estimate(client: Client, mode
 
 
 @pytest.mark.thorough
-def test_days_that_are_long_past_are_forgotten(chat: ChatServer, client: Client) -> None:
+def test_usage_of_long_past_days_is_deleted(chat: ChatServer, client: Client) -> None:
     clock = FakeClock()
     with limited(chat, client, clock) as user:
         for _ in range(3):
@@ -275,7 +275,7 @@ def test_days_that_are_long_past_are_forgotten(chat: ChatServer, client: Client)
     assert len(spending_of(chat, client)["days"]) == 2
 
 
-def test_a_refusal_reaches_ai_sdk_clients_as_an_http_error(chat: ChatServer, client: Client) -> None:
+def test_ai_sdk_clients_get_a_rejection_as_an_http_error(chat: ChatServer, client: Client) -> None:
     with limited(chat, client, messages_a_minute=1) as user:
         user.say_ai_sdk("chat-1", user_says("Hello"))
         body = {"id": "chat-2", "messages": [user_says("Again", "m2")], "trigger": "submit-message"}
@@ -284,7 +284,7 @@ def test_a_refusal_reaches_ai_sdk_clients_as_an_http_error(chat: ChatServer, cli
 
 
 @pytest.mark.thorough
-def test_tool_results_count_in_the_estimate(chat: ChatServer, client: Client, model: ModelServer) -> None:
+def test_tool_results_count_towards_the_estimate(chat: ChatServer, client: Client, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         chunk = {"user_id": client.user_id, "title": "CV", "source_type": "resume", "text": "word " * 2_000}
         mongo[chat.settings.mongodb_database]["knowledge_chunk"].insert_one(chunk)
@@ -299,7 +299,7 @@ def test_tool_results_count_in_the_estimate(chat: ChatServer, client: Client, mo
     assert receipt["input_tokens"] > 10_000 / 4
 
 
-def test_no_count_of_a_providers_makes_an_answer_cost_less_than_nothing(
+def test_no_token_count_from_a_provider_makes_the_cost_negative(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     absurd = {"cached_tokens": 10**9}
@@ -311,7 +311,7 @@ def test_no_count_of_a_providers_makes_an_answer_cost_less_than_nothing(
 
 
 @pytest.mark.thorough
-def test_a_refused_message_does_not_move_its_conversation_to_the_top(chat: ChatServer, client: Client) -> None:
+def test_a_rejected_message_does_not_move_its_conversation_to_the_top(chat: ChatServer, client: Client) -> None:
     clock = FakeClock()
     with limited(chat, client, clock, messages_a_minute=2) as user:
         older = user.say("First").conversation_id

@@ -31,7 +31,7 @@ def wants(model: ModelServer, *then: Reply) -> None:
     model.script(Reply(tool_calls=[{"name": "update_profile_field", "arguments": CHANGE, "id": "call_1"}]), *then)
 
 
-def test_a_loaded_thread_has_its_messages_and_asks_again_until_it_is_answered(
+def test_a_loaded_thread_has_its_messages_and_its_pending_approval(
     client: Client, app: CandidateAppServer, model: ModelServer
 ) -> None:
     wants(model, Reply(text="It is changed."))
@@ -54,7 +54,7 @@ def test_a_loaded_thread_has_its_messages_and_asks_again_until_it_is_answered(
     assert last["content"] == "It is changed."
 
 
-def test_a_frozen_question_is_not_asked_again(client: Client, app: CandidateAppServer, model: ModelServer) -> None:
+def test_a_frozen_approval_is_not_shown_again(client: Client, app: CandidateAppServer, model: ModelServer) -> None:
     wants(model)
     say(client, "Make me head of product")
     client.request("POST", "/api/brake").raise_for_status()
@@ -72,7 +72,7 @@ def test_a_queued_approval_is_shown_again(client: Client, app: CandidateAppServe
     assert [each["role"] for each in snapshot(loaded)] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_a_new_thread_is_empty_in_both_protocols_and_unknown_to_all_others(client: Client) -> None:
+def test_a_new_thread_is_empty_in_both_protocols_and_unknown_to_other_users(client: Client) -> None:
     loaded = run(client)
     assert (snapshot(loaded), loaded[-1]["type"]) == ([], "RUN_FINISHED")
     assert client.get("/api/conversations/c1?as=ui")["messages"] == []
@@ -80,7 +80,7 @@ def test_a_new_thread_is_empty_in_both_protocols_and_unknown_to_all_others(clien
     assert client.get("/api/conversations")["items"] == []
 
 
-def test_nobody_loads_the_thread_of_another(client: Client, model: ModelServer) -> None:
+def test_another_users_thread_cannot_be_loaded(client: Client, model: ModelServer) -> None:
     say(client, "Hello")
     stranger = replace(client, user_id="auth0|stranger")
     assert snapshot(run(stranger)) == []
@@ -88,7 +88,7 @@ def test_nobody_loads_the_thread_of_another(client: Client, model: ModelServer) 
 
 
 @pytest.mark.thorough
-def test_a_thread_is_loaded_with_the_answer_under_way(client: Client, model: ModelServer) -> None:
+def test_a_thread_is_loaded_with_its_running_answer(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     body = {"threadId": "c1", "messages": [{"id": "m1", "role": "user", "content": "Tell me"}], **RUN}
     with client.open(body) as first:
@@ -113,16 +113,14 @@ def metadata_of(events: list[Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "reply", [Reply(text="Hello."), Reply(text=["Hel", "lo."], fault="cut")], ids=["whole", "failed"]
 )
-def test_an_answer_has_the_same_metadata_when_it_is_read_again(
-    client: Client, model: ModelServer, reply: Reply
-) -> None:
+def test_a_reloaded_answer_has_the_same_metadata(client: Client, model: ModelServer, reply: Reply) -> None:
     model.script(reply)
     live = metadata_of(client.say_ai_sdk("c1", user_says("Hello")))
     assert live == client.get("/api/conversations/c1?as=ui")["messages"][-1]["metadata"]
     assert live["created_at"]
 
 
-def test_a_message_posted_again_has_the_metadata_of_its_answer(client: Client, model: ModelServer) -> None:
+def test_a_message_posted_again_gets_the_metadata_of_its_answer(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Hello."))
     first, again = (metadata_of(client.say_ai_sdk("c1", user_says("Hello"))) for _ in range(2))
     assert again == first

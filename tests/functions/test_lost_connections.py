@@ -50,9 +50,7 @@ def thaw() -> Thaw:
     return thaw
 
 
-def test_a_turn_after_a_freeze_sends_nothing_into_connections_that_were_lost(
-    user: Client, replica_set: ReplicaSet, thaw: Thaw
-) -> None:
+def test_a_turn_after_a_freeze_uses_no_lost_connection(user: Client, replica_set: ReplicaSet, thaw: Thaw) -> None:
     conversation_id = user.say("Hello").conversation_id
     pooled = replica_set.pooled(0)
     replica_set.lose_all()
@@ -62,7 +60,7 @@ def test_a_turn_after_a_freeze_sends_nothing_into_connections_that_were_lost(
 
 
 @pytest.mark.thorough
-def test_a_turn_goes_on_while_the_driver_notices_that_it_lost_the_members(
+def test_a_turn_continues_while_the_driver_detects_lost_members(
     user: Client, replica_set: ReplicaSet, model: ModelServer, thaw: Thaw
 ) -> None:
     user.say("Hello")
@@ -80,7 +78,7 @@ def test_a_turn_goes_on_while_the_driver_notices_that_it_lost_the_members(
 
 
 @pytest.mark.thorough
-def test_an_environment_holds_twenty_connections_to_the_primary_and_none_to_the_others(
+def test_an_environment_opens_at_most_twenty_connections_and_only_to_the_primary(
     user: Client, replica_set: ReplicaSet
 ) -> None:
     replica_set.hold()
@@ -94,7 +92,7 @@ def test_an_environment_holds_twenty_connections_to_the_primary_and_none_to_the_
     assert [len(replica_set.pooled(member)) for member in range(MEMBERS)] == [MOST_POOLED, 0, 0]
 
 
-def test_a_snapshot_holds_no_connection_and_the_restored_environment_connects_before_its_first_turn(
+def test_a_snapshot_has_no_connection_and_a_restored_environment_reconnects_first(
     chat: ChatServer, replica_set: ReplicaSet
 ) -> None:
     settings = replace(chat.settings, mongodb_uri=replica_set.uri, aws_lambda_initialization_type="snap-start")
@@ -108,7 +106,7 @@ def test_a_snapshot_holds_no_connection_and_the_restored_environment_connects_be
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_an_environment_is_restored_though_the_database_is_away(chat: ChatServer) -> None:
+def test_an_environment_can_be_restored_while_the_database_is_down(chat: ChatServer) -> None:
     nobody = f"mongodb://127.0.0.1:{free_port()}"
     settings = replace(chat.settings, mongodb_uri=nobody, aws_lambda_initialization_type="snap-start")
     with ChatServer(settings) as server, Client(server.url) as client:
@@ -117,7 +115,7 @@ def test_an_environment_is_restored_though_the_database_is_away(chat: ChatServer
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_an_answer_that_a_frozen_database_could_not_keep_is_kept_when_it_comes_back(
+def test_an_answer_is_stored_once_a_frozen_database_recovers(
     user: Client, model: ModelServer, replica_set: ReplicaSet
 ) -> None:
     conversation_id = user.say("Hello").conversation_id

@@ -72,7 +72,7 @@ def links(mail: Any) -> set[str]:
 
 @pytest.mark.parametrize(("proposal", "answers"), [(HEADLINE, 3), (CARD, 3)])
 @pytest.mark.parametrize("is_reminder", [False, True])
-def test_a_question_by_mail_is_decided_on_its_page_in_the_ways_that_it_says(
+def test_an_approval_by_mail_can_be_decided_on_its_page_as_described(
     app: World, proposal: Proposal, answers: int, is_reminder: bool
 ) -> None:
     app.ask(proposal=proposal)
@@ -95,7 +95,7 @@ def test_a_question_by_mail_is_decided_on_its_page_in_the_ways_that_it_says(
     assert (app.approval().status, app.approval().decided_by) == ("rejected", "link")
 
 
-def test_a_mail_about_what_is_decided_signed_in_leads_to_it_in_the_app(app: World) -> None:
+def test_a_mail_about_an_approval_that_needs_a_sign_in_links_to_the_app(app: World) -> None:
     card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
     app.database["qc_sections"].insert_one({"_id": "card_1", **card})
     app.ask(TWO, DELETION)
@@ -105,7 +105,7 @@ def test_a_mail_about_what_is_decided_signed_in_leads_to_it_in_the_app(app: Worl
     assert "sign in" in mail.text_plain[0].lower()
 
 
-def test_a_mail_about_a_memory_does_not_tell_it(app: World) -> None:
+def test_a_mail_about_a_memory_does_not_contain_it(app: World) -> None:
     [memory_id] = app.proposed(SECRET)
     app.request_memories([memory_id])
     app.sweep()
@@ -122,7 +122,7 @@ def mail_approval(world: World) -> str:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_briefing_by_mail_says_what_when_and_leads_each_line_to_its_place(app: World, is_first: bool) -> None:
+def test_a_briefing_mail_links_each_line_to_its_place_in_the_app(app: World, is_first: bool) -> None:
     history, now = History(app), app.clock()
     asked = history.asked("Change your location", "Köln")
     history.asked("Remember something you said", SECRET, kind="memory", tool="keep_memories")

@@ -44,7 +44,7 @@ def error_of(answer: Any) -> tuple[int, str]:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_memory_is_listed_with_the_words_it_rests_on(client: Client, model: ModelServer) -> None:
+def test_a_memory_is_listed_with_the_quote_it_is_based_on(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON)
     listed = client.get("/api/memories")
     [memory] = listed["items"]
@@ -62,7 +62,7 @@ def test_a_memory_is_listed_with_the_words_it_rests_on(client: Client, model: Mo
     assert client.get("/api/memories")["found_by"] is None
 
 
-def test_the_newest_come_first_and_the_rest_on_the_next_page(client: Client, model: ModelServer) -> None:
+def test_memories_are_listed_newest_first_in_pages(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON, TRAINS)
     first = client.get("/api/memories?limit=1")
     second = client.get(f"/api/memories?limit=1&after={first['next']}")
@@ -71,7 +71,7 @@ def test_the_newest_come_first_and_the_rest_on_the_next_page(client: Client, mod
 
 
 @pytest.mark.thorough
-def test_a_search_puts_the_best_first_and_shows_the_parts_of_its_score(client: Client, model: ModelServer) -> None:
+def test_a_search_ranks_the_best_match_first_and_explains_its_score(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON, TRAINS)
     answer = client.get("/api/memories?query=Lisbon")
     found = answer["items"]
@@ -87,7 +87,7 @@ def test_a_search_puts_the_best_first_and_shows_the_parts_of_its_score(client: C
 
 
 @pytest.mark.thorough
-def test_a_search_goes_by_words_where_meaning_cannot_be_had(client: Client, model: ModelServer) -> None:
+def test_a_search_without_embeddings_matches_words(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON, TRAINS)
     model.embeddings_fault = 503
     answer = client.get("/api/memories?query=trains")
@@ -96,7 +96,7 @@ def test_a_search_goes_by_words_where_meaning_cannot_be_had(client: Client, mode
 
 
 @pytest.mark.thorough
-def test_where_neither_meaning_can_be_had_nor_a_word_matches_the_most_salient_are_shown_and_marked(
+def test_without_embeddings_or_matching_words_the_most_salient_memories_are_listed(
     client: Client, model: ModelServer
 ) -> None:
     remembers(client, model, LISBON, TRAINS)
@@ -107,7 +107,7 @@ def test_where_neither_meaning_can_be_had_nor_a_word_matches_the_most_salient_ar
     assert [each["score"]["total"] for each in answer["items"]] == [0, 0]
 
 
-def test_a_memory_says_where_it_was_said_and_what_was_so_before(client: Client, model: ModelServer) -> None:
+def test_a_memory_has_its_source_and_its_previous_versions(client: Client, model: ModelServer) -> None:
     [older] = remembers(client, model, LISBON)
     newer = client.request("PATCH", f"/api/memories/{older}", json={"content": "Lives in Porto."}).json()["id"]
     now, before = client.get(f"/api/memories/{newer}"), client.get(f"/api/memories/{older}")
@@ -120,7 +120,7 @@ def test_a_memory_says_where_it_was_said_and_what_was_so_before(client: Client, 
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PATCH"])
-def test_an_unknown_or_foreign_memory_is_not_found(
+def test_an_unknown_or_another_users_memory_is_not_found(
     client: Client, stranger: Client, model: ModelServer, method: str
 ) -> None:
     [memory_id] = remembers(client, model, LISBON)
@@ -134,11 +134,11 @@ def test_an_unknown_or_foreign_memory_is_not_found(
 @pytest.mark.parametrize(
     "query", ["limit=0", "limit=101", "after=-1", "after=x", "status=forgotten", "query=", "query=x&status=proposed"]
 )
-def test_a_list_that_cannot_be_asked_for_is_one_clear_error(client: Client, query: str) -> None:
+def test_an_invalid_list_query_is_one_clear_error(client: Client, query: str) -> None:
     assert error_of(client.request("GET", f"/api/memories?{query}")) == (422, "invalid")
 
 
-def test_a_memory_that_waits_for_a_yes_is_listed_apart(client: Client, database: Database[dict[str, Any]]) -> None:
+def test_a_memory_awaiting_approval_is_listed_separately(client: Client, database: Database[dict[str, Any]]) -> None:
     memory = {"user_id": client.user_id, "type": "fact", "content": "Has asthma.", "sensitive": True, "created": 1.0}
     database["user_memories"].insert_one({**memory, "_id": f"m-{client.user_id}", "status": "proposed"})
     assert client.get("/api/memories")["items"] == []
@@ -156,7 +156,7 @@ def test_a_memory_that_waits_for_a_yes_is_listed_apart(client: Client, database:
         ("of a version to come", 0.9, "unsure"),
     ],
 )
-def test_the_confidence_of_a_memory_follows_its_source_first(
+def test_the_confidence_of_a_memory_depends_first_on_its_source(
     client: Client, database: Database[dict[str, Any]], trust: str, confidence: float, sure: str
 ) -> None:
     memory = {"user_id": client.user_id, "type": "fact", "content": "x", "trust": trust, "confidence": confidence}
@@ -180,7 +180,7 @@ def test_the_confidence_of_a_memory_follows_its_source_first(
         ],
     ),
 )
-def test_a_forgotten_memory_is_no_title_and_is_not_found(
+def test_a_forgotten_memory_is_in_no_title_and_not_found_by_search(
     client: Client, model: ModelServer, said: str, quote: str
 ) -> None:
     [memory_id] = remembers(client, model, (said, "Lives in Lisbon.", quote))
@@ -199,7 +199,7 @@ def test_a_forgotten_memory_is_no_title_and_is_not_found(
 # --- correcting and forgetting ----------------------------------------------------------------------------------------
 
 
-def test_a_correction_takes_the_place_of_what_was_wrong(client: Client, model: ModelServer) -> None:
+def test_a_correction_replaces_the_wrong_memory(client: Client, model: ModelServer) -> None:
     [older] = remembers(client, model, LISBON)
     answer = client.request("PATCH", f"/api/memories/{older}", json={"content": "  Lives in Porto. "}).json()
     assert (answer["content"], answer["quote"], answer["status"]) == ("Lives in Porto.", "Lives in Porto.", "active")
@@ -215,7 +215,7 @@ def test_a_correction_takes_the_place_of_what_was_wrong(client: Client, model: M
     [{}, {"content": ""}, {"content": "   "}, {"content": "…"}, {"content": "x" * 301}, {"content": 7}, "no object",
      {"content": "Lives in Porto.", "user_id": "somebody else"}, {"content": {"$where": "1"}}],
 )  # fmt: skip
-def test_a_correction_that_says_nothing_changes_nothing(client: Client, model: ModelServer, body: Any) -> None:
+def test_an_invalid_correction_is_rejected(client: Client, model: ModelServer, body: Any) -> None:
     [memory_id] = remembers(client, model, LISBON)
     assert error_of(client.request("PATCH", f"/api/memories/{memory_id}", json=body)) == (422, "invalid")
     assert [each["content"] for each in client.get("/api/memories")["items"]] == [LISBON[1]]
@@ -228,7 +228,7 @@ def test_a_replaced_memory_cannot_be_corrected(client: Client, model: ModelServe
     assert error_of(again) == (422, "invalid")
 
 
-def test_forgetting_takes_what_it_replaced_with_it_and_says_that_transcripts_stay(
+def test_forgetting_includes_replaced_memories_and_says_that_transcripts_stay(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     [older] = remembers(client, model, LISBON)
@@ -255,7 +255,7 @@ def test_a_forgotten_memory_is_in_no_prompt(client: Client, model: ModelServer) 
     assert "Lisbon" not in str(model.requests[-1].json["messages"])
 
 
-def test_each_route_of_memories_is_described(client: Client) -> None:
+def test_every_memory_route_is_documented(client: Client) -> None:
     paths = client.get("/api/openapi.json")["paths"]
     described = {(path, method) for path, methods in paths.items() for method in methods if "/me" in path}
     assert described >= {

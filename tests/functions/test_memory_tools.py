@@ -41,7 +41,7 @@ def instructions_of(model: ModelServer) -> str:
 # --- by hand ----------------------------------------------------------------------------------------------------------
 
 
-def test_asked_to_remember_something_the_agent_does_at_once(client: Client) -> None:
+def test_the_agent_remembers_something_at_once_on_request(client: Client) -> None:
     answer = client.say("Remember that I live in Lisbon.")
     assert remembered(client) == ["Lives in Lisbon."]
     assert answer.text == "I will remember: Lives in Lisbon."
@@ -63,7 +63,7 @@ def test_a_memory_is_known_in_the_next_conversation(client: Client, model: Model
 
 
 @pytest.mark.thorough
-def test_told_that_something_is_wrong_the_agent_corrects_it_and_knows_what_was_before(client: Client) -> None:
+def test_the_agent_corrects_a_memory_on_request_and_keeps_its_history(client: Client) -> None:
     client.say("Remember that I live in Berlin.")
     answer = client.say("That you think I live in Berlin is wrong, I live in Lisbon.")
     assert answer.text.endswith("I will remember: Lives in Lisbon.")
@@ -75,7 +75,7 @@ def test_told_that_something_is_wrong_the_agent_corrects_it_and_knows_what_was_b
     assert "Before that: “Lives in Berlin.”" in asked
 
 
-def test_asked_why_it_knows_something_the_agent_gives_the_words_and_the_day(client: Client, model: ModelServer) -> None:
+def test_the_agent_explains_a_memory_with_its_quote_and_date(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     answer = client.say("Why do you know that I live in Lisbon?")
     assert "“Remember that I live in Lisbon”" in answer.text
@@ -86,7 +86,7 @@ def test_asked_why_it_knows_something_the_agent_gives_the_words_and_the_day(clie
     assert (step["name"], step["effect"]) == ("explain_memory", "read")
 
 
-def test_asked_why_it_knows_what_it_does_not_know_it_says_so(client: Client) -> None:
+def test_the_agent_says_so_if_asked_to_explain_an_unknown_memory(client: Client) -> None:
     assert client.say("Why do you know that I have a yacht?").text == "Nothing is remembered about that."
 
 
@@ -94,7 +94,7 @@ def test_asked_why_it_knows_what_it_does_not_know_it_says_so(client: Client) -> 
 
 
 @pytest.mark.thorough
-def test_nothing_is_corrected_to_what_the_user_did_not_say(client: Client, model: ModelServer) -> None:
+def test_a_correction_the_user_did_not_say_is_rejected(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     [memory] = client.get("/api/memories")["items"]
     lie = call("correct_memory", memory_id=memory["id"], text="Lives in Berlin.", quote="That is right")
@@ -107,7 +107,7 @@ def test_nothing_is_corrected_to_what_the_user_did_not_say(client: Client, model
 # --- what a model is told ---------------------------------------------------------------------------------------------
 
 
-def test_a_memory_that_was_found_says_why_since_when_and_what_was_before(client: Client, model: ModelServer) -> None:
+def test_a_found_memory_has_its_reason_its_date_and_its_history(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Berlin.")
     [older] = client.get("/api/memories")["items"]
     client.request("PATCH", f"/api/memories/{older['id']}", json={"content": "Lives in Lisbon."})
@@ -126,7 +126,7 @@ def test_a_memory_that_was_found_says_why_since_when_and_what_was_before(client:
     ("query", "by_salience"), [("Lisbon", False), ("the oboe", True)], ids=["a word matches", "none does"]
 )
 @pytest.mark.thorough
-def test_a_search_without_meaning_says_so_and_shows_what_matters_most_where_no_word_matches(
+def test_a_search_without_embeddings_or_matching_words_returns_the_most_salient(
     client: Client, model: ModelServer, query: str, by_salience: bool
 ) -> None:
     client.say("Remember that I live in Lisbon.")
@@ -139,7 +139,7 @@ def test_a_search_without_meaning_says_so_and_shows_what_matters_most_where_no_w
 
 
 @pytest.mark.thorough
-def test_a_memory_of_somebody_else_is_not_explained_corrected_or_forgotten(
+def test_another_users_memory_is_not_explained_corrected_or_forgotten(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     client.say("Remember that I live in Lisbon.")

@@ -30,7 +30,9 @@ def metrics_of(written: str) -> dict[str, Any]:
     return line
 
 
-def test_a_turn_is_one_line_of_metrics(client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_turn_writes_one_line_of_metrics(
+    client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     good: ToolCall
     bad: ToolCall
     good, bad = (
@@ -54,9 +56,7 @@ def test_a_turn_is_one_line_of_metrics(client: Client, model: ModelServer, capsy
 
 
 @pytest.mark.thorough
-def test_a_turn_that_failed_counts_as_one(
-    client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_turn_counts_as_failed(client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]) -> None:
     model.script(*[Reply(fault=500)] * 2)
     client.say("Hello")
     line = metrics_of(capsys.readouterr().out)
@@ -66,7 +66,7 @@ def test_a_turn_that_failed_counts_as_one(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("fault", "counted"), [(400, 1), (401, 1), (402, 1), (404, 1), ("content_risk", 0), (500, 0)])
-def test_a_refusal_that_concerns_everybody_is_counted_with_its_model(
+def test_a_provider_rejection_that_affects_all_users_is_counted_by_model(
     client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str], fault: Fault, counted: int
 ) -> None:
     model.script(*[Reply(fault=fault)] * 2)
@@ -76,7 +76,7 @@ def test_a_refusal_that_concerns_everybody_is_counted_with_its_model(
     assert [(each["model"], each["status"]) for each in refusals] == [("deepseek:deepseek-flash", fault)] * counted
 
 
-def test_a_refusal_is_counted_also_where_another_provider_answers(
+def test_a_provider_rejection_is_counted_even_if_another_provider_answers(
     chat: ChatServer, client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = replace(chat.settings, model_fallback="openai:gpt-4.1-mini")
@@ -88,7 +88,7 @@ def test_a_refusal_is_counted_also_where_another_provider_answers(
 
 
 @pytest.mark.anyio
-async def test_a_refusal_of_what_is_asked_outside_a_turn_is_counted_too(
+async def test_a_provider_rejection_outside_a_turn_is_counted(
     model: ModelServer, mongodb_uri: str, database_name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with talking(mongodb_uri, database_name, model) as talk:
@@ -112,7 +112,7 @@ def refusals_in(written: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.anyio
-async def test_a_model_request_outside_of_a_turn_costs_too(
+async def test_the_cost_of_a_model_request_outside_a_turn_is_counted(
     model: ModelServer, mongodb_uri: str, database_name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with talking(mongodb_uri, database_name, model) as talk:
@@ -129,7 +129,7 @@ async def test_a_model_request_outside_of_a_turn_costs_too(
 
 
 @pytest.mark.anyio
-async def test_a_question_that_failed_is_counted_as_what_it_cost(
+async def test_the_cost_of_a_failed_model_request_is_counted(
     model: ModelServer, mongodb_uri: str, database_name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with talking(mongodb_uri, database_name, model) as talk:
@@ -141,7 +141,7 @@ async def test_a_question_that_failed_is_counted_as_what_it_cost(
         assert cost[0] > 0
 
 
-def test_the_minutes_sweep_says_how_long_the_oldest_approval_waits(
+def test_the_sweep_reports_the_age_of_the_oldest_pending_approval(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.sweep()
@@ -156,7 +156,7 @@ def test_the_minutes_sweep_says_how_long_the_oldest_approval_waits(
     assert _waiting(capsys) == (0, 0)
 
 
-def test_the_minutes_sweep_says_whether_everybodys_brake_is_on(
+def test_the_sweep_reports_whether_the_brake_for_all_users_is_on(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.pull_brake()  # a user's own is nobody's alarm

@@ -20,7 +20,7 @@ def test_a_new_user_is_offered_what_their_profile_lacks(client: Client) -> None:
     ]
 
 
-def test_waiting_work_comes_first_and_existing_things_are_not_offered(
+def test_pending_work_comes_first_and_existing_things_are_not_suggested(
     client: Client,
     model: ModelServer,
     database: Stored,  # noqa: F811

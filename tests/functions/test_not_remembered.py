@@ -47,7 +47,7 @@ def judge_who_sees(sees: Callable[[str], dict[str, bool]], said: list[str] | Non
     return think
 
 
-async def test_a_note_that_the_judge_sees_as_not_to_be_remembered_is_dropped_alone(
+async def test_only_the_note_the_user_asked_not_to_remember_is_dropped(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = list[str]()
@@ -65,7 +65,7 @@ async def test_a_note_that_the_judge_sees_as_not_to_be_remembered_is_dropped_alo
 
 
 @pytest.mark.parametrize(("by_extractor", "by_judge"), [(True, False), (False, True), (False, False)])
-async def test_a_note_that_either_sees_as_sensitive_is_asked_about(
+async def test_a_note_that_judge_or_extractor_flags_as_sensitive_needs_approval(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, by_extractor: bool, by_judge: bool
 ) -> None:
     monkeypatch.setattr(model_server, "think", judge_who_sees(lambda _: {"sensitive": by_judge}))
@@ -80,7 +80,7 @@ def service(talk: Talk, text: str) -> MemoryService:
     return MemoryService(talk.services, talk.user_id, "c1", "msg-of-this-turn", text)
 
 
-async def test_a_message_left_out_by_the_tool_is_not_read(talk: Talk) -> None:
+async def test_a_message_excluded_by_the_tool_is_not_extracted(talk: Talk) -> None:
     await talk.says(DEPRESSION, "I live in Porto.")
     left_out = await service(talk, "Das bitte nicht merken!").leave_out(["Ich habe Depressionen"])
     assert (left_out.messages, left_out.remembered) == (2, ())
@@ -91,7 +91,7 @@ async def test_a_message_left_out_by_the_tool_is_not_read(talk: Talk) -> None:
     assert not [each for each in talk.asked("/chat/completions") if "Depressionen" in json.dumps(each.json)]
 
 
-async def test_each_message_that_was_left_out_of_one_conversation_stays_left_out(talk: Talk) -> None:
+async def test_several_excluded_messages_of_one_conversation_stay_excluded(talk: Talk) -> None:
     await talk.says("I live in Porto.", "I speak German.", "I like tea.")
     await service(talk, "Do not keep Porto.").leave_out(["I live in Porto"])
     await service(talk, "Nor the German.").leave_out(["I speak German"])
@@ -102,7 +102,7 @@ async def test_each_message_that_was_left_out_of_one_conversation_stays_left_out
     assert not [each for each in talk.asked("/chat/completions") if "Porto" in json.dumps(each.json)]
 
 
-async def test_an_earlier_memory_is_named_and_one_stored_by_a_tool_is_undone(talk: Talk) -> None:
+async def test_excluding_a_message_names_earlier_memories_and_undoes_one_from_a_tool(talk: Talk) -> None:
     await talk.says("I live in Porto.")
     await talk.falls_silent()
     [porto] = await talk.memories()
@@ -125,7 +125,7 @@ async def test_an_earlier_memory_is_named_and_one_stored_by_a_tool_is_undone(tal
         ("Thank you. And what else?", False, True),
     ],
 )
-async def test_beside_others_text_only_a_plain_request_leaves_something_out(
+async def test_beside_untrusted_text_only_a_plain_request_excludes_a_message(
     talk: Talk, text: str, reads_others: bool, has_read_others: bool
 ) -> None:
     await talk.says("I live in Porto.")
@@ -152,7 +152,7 @@ REFUSALS = (
 
 
 @pytest.mark.parametrize("refusal", everyday(2, REFUSALS))
-async def test_a_plain_request_leaves_out_the_message_before_it(talk: Talk, refusal: str) -> None:
+async def test_a_plain_request_excludes_the_previous_message(talk: Talk, refusal: str) -> None:
     await talk.says("I live in Porto.", DEPRESSION, refusal)
     talk.model.script(finds(note("Lives in Porto", "I live in Porto"), note("Hat Depressionen", DEPRESSION, "m2")))
     await talk.falls_silent()
@@ -160,11 +160,11 @@ async def test_a_plain_request_leaves_out_the_message_before_it(talk: Talk, refu
 
 
 @pytest.mark.parametrize("said", ["Don't remember that I said Lisbon, it is Porto.", "I don't remember that.", "No."])
-def test_a_message_that_is_more_than_the_request_is_left_to_the_models(said: str) -> None:
+def test_a_message_with_more_than_the_request_is_left_to_the_models(said: str) -> None:
     assert not is_plain_refusal(said)
 
 
-async def test_at_most_two_memories_a_day_are_proposed_by_tools(talk: Talk) -> None:
+async def test_tools_propose_at_most_two_memories_a_day(talk: Talk) -> None:
     said = [f"I am an atheist and live in {city}." for city in ("Porto", "Lisbon", "Braga")]
     for each in said[:2]:
         await service(talk, each).remember("fact", each, each, ask=False, sensitive=True)

@@ -85,7 +85,7 @@ def test_a_known_fact_is_not_asked_in_onboarding(client: Client, chat: ChatServe
     assert "known from before: where you live (your profile); languages (your profile)\n" in interviewer_prompt(model)
 
 
-def test_while_memories_may_tell_it_no_aspect_is_asked_for(
+def test_an_open_question_is_asked_while_memories_may_cover_the_aspects(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     client.say("Remember that I live in Lisbon.")
@@ -109,7 +109,7 @@ def test_while_memories_may_tell_it_no_aspect_is_asked_for(
     assert "Ask exactly one question, about “current role”" in interviewer_prompt(model)
 
 
-def test_a_resume_fact_is_confirmed_and_not_asked(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_resume_fact_is_confirmed_instead_of_asked(client: Client, chat: ChatServer, model: ModelServer) -> None:
     has_resume(chat, client.user_id)
     conversation_id = begins(client, model)
     assert "not yet told: current role; years of experience; what you are proud of\n" in interviewer_prompt(model)
@@ -142,7 +142,7 @@ def positions(*work: dict[str, str]) -> dict[str, str]:
     }
 
 
-def test_role_place_and_years_come_from_the_resumes_positions(
+def test_role_place_and_years_are_derived_from_the_resumes_positions(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     now = {"position": "Ward manager", "name": "Santa Marta", "location": "Lisbon"}
@@ -162,7 +162,7 @@ def test_role_place_and_years_come_from_the_resumes_positions(
     assert changes["Years of experience"][1] == ["2019-03", "to now", "2012", "2019-07"]
 
 
-def test_a_person_between_positions_is_asked_what_they_do(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_user_between_positions_is_asked_for_their_role(client: Client, chat: ChatServer, model: ModelServer) -> None:
     nurse = {"position": "Nurse", "startDate": "2012-01", "endDate": "2019-07"}
     has_resume(chat, client.user_id, found=positions(nurse))
     begins(client, model)
@@ -170,15 +170,13 @@ def test_a_person_between_positions_is_asked_what_they_do(client: Client, chat: 
 
 
 @pytest.mark.parametrize("status", ["reading", "failed"])
-def test_a_resume_that_is_not_read_is_not_known(
-    client: Client, chat: ChatServer, model: ModelServer, status: str
-) -> None:
+def test_an_unread_resume_is_not_used(client: Client, chat: ChatServer, model: ModelServer, status: str) -> None:
     has_resume(chat, client.user_id, status=status)
     begins(client, model)
     assert "not yet told: current role; years of experience; where you live;" in interviewer_prompt(model)
 
 
-def test_wishes_and_limits_are_in_the_approval_and_go_where_jobs_are_searched(
+def test_approved_wishes_and_limits_are_stored_for_the_job_search(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     roles = {"field": "roles", "value": ["Head nurse"], "quotes": ["I want to be a head nurse"]}
@@ -220,7 +218,9 @@ def test_onboarding_ends_with_one_approval_that_quotes_each_field(
     assert [each["quote"] for each in changes["Languages"]["quotes"]] == ["I speak English and Portuguese"]
 
 
-def test_its_end_is_told_in_the_ai_sdks_protocol_too(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_the_end_of_onboarding_is_reported_in_the_ai_sdk_protocol(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
     thread = uuid.uuid4().hex
     message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": NURSE}]}
     model.script_chat(Reply(text="Where do you live?"))
@@ -231,7 +231,7 @@ def test_its_end_is_told_in_the_ai_sdks_protocol_too(client: Client, chat: ChatS
     assert [each.name for each in chunks if each.name == "data-onboarding"] == ["data-onboarding"]
 
 
-def test_part_of_it_may_be_approved(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_onboarding_can_be_approved_in_part(client: Client, chat: ChatServer, model: ModelServer) -> None:
     ends(client, chat, model, HEADLINE, LANGUAGES)
     [approval] = approvals(client)
     part = {"changes": [{"field": "headline", "value": "Nurse"}]}
@@ -242,7 +242,7 @@ def test_part_of_it_may_be_approved(client: Client, chat: ChatServer, model: Mod
     assert (change["name"], change["after"]) == ("Headline", "Nurse")
 
 
-def test_an_untold_fact_is_not_proposed(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_fact_the_user_did_not_tell_is_not_proposed(client: Client, chat: ChatServer, model: ModelServer) -> None:
     invented = {"field": "location", "value": "Paris", "quotes": ["I live in Paris"]}
     more = {"field": "years_of_experience", "value": 20, "quotes": ["12 years of experience"]}
     ends(client, chat, model, HEADLINE, invented, more)
@@ -276,13 +276,13 @@ def test_a_field_that_the_model_leaves_out_is_proposed_from_the_draft(
     }
 
 
-def test_where_nothing_was_said_nothing_is_proposed(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_onboarding_without_answers_proposes_nothing(client: Client, chat: ChatServer, model: ModelServer) -> None:
     ends(client, chat, model, {"field": "location", "value": "Paris", "quotes": ["I live in Paris"]})
     assert approvals(client) == []
 
 
 @pytest.mark.thorough
-def test_onboarding_proposes_once_where_the_model_does_not(
+def test_onboarding_proposes_once_even_if_the_model_does_not(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     conversation_id = begins(client, model)
@@ -320,7 +320,7 @@ def test_onboarding_proposes_once_where_the_model_does_not(
     assert decided.status_code == 200, decided.text
 
 
-def test_no_model_adds_to_the_agenda(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_the_agenda_of_onboarding_is_fixed(client: Client, chat: ChatServer, model: ModelServer) -> None:
     conversation_id = begins(client, model)
     assert state_of(chat, conversation_id)["has_agenda"] is True
 
@@ -328,7 +328,7 @@ def test_no_model_adds_to_the_agenda(client: Client, chat: ChatServer, model: Mo
 # --- briefings, from its end on ---------------------------------------------------------------------------------------
 
 
-def test_its_end_turns_briefings_on_at_eight_in_the_users_zone(
+def test_the_end_of_onboarding_turns_on_briefings_at_eight_in_the_users_time_zone(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     client.request("PUT", "/api/settings", json={"time_zone": "Asia/Tokyo"}).raise_for_status()
@@ -358,7 +358,7 @@ def test_onboarding_schedules_briefings_at_the_chosen_hour(client: Client, model
     assert (settings["on"], seconds(settings["next"]) % 86_400) == (True, 6 * 3600)
 
 
-def test_the_end_of_another_interview_turns_nothing_on(client: Client, model: ModelServer) -> None:
+def test_the_end_of_another_interview_turns_on_no_briefings(client: Client, model: ModelServer) -> None:
     model.script_chat(Reply(text="What did you do?"))
     conversation_id = client.say("About my work", role="interview").conversation_id
     client.request("POST", f"/api/interviews/{conversation_id}/finish").raise_for_status()

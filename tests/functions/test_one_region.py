@@ -78,7 +78,9 @@ def settings_of(stage: Stage, function: str, mongodb_uri: str) -> Settings:
     return settings.resolve(lambda references: {each: values[each] for each in references})
 
 
-def test_a_stage_of_one_region_asks_nobody_outside_it(stage: Stage, asked: set[str], mongodb_uri: str) -> None:
+def test_a_single_region_stage_sends_no_request_outside_its_region(
+    stage: Stage, asked: set[str], mongodb_uri: str
+) -> None:
     settings = settings_of(stage, "ChatFunction", mongodb_uri)
     with ChatServer(settings) as chat, Client(chat.url, "auth0|one-region") as client:
         assert client.say("What have I done so far?").last.name == "done"
@@ -110,7 +112,7 @@ def test_a_stage_of_one_region_asks_nobody_outside_it(stage: Stage, asked: set[s
     assert (settings.job_boards, settings.traces_url, settings.event_bus) == ("none", "", "")
 
 
-def test_the_workflows_readers_have_the_same_models(stage: Stage) -> None:
+def test_the_workflow_readers_use_the_same_models(stage: Stage) -> None:
     chat = stage.template.environment("ChatFunction")
     names = ("MODEL_FAST", "MODEL_PRO", "MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "MODEL_FALLBACK", "MODEL_JUDGE")
     every = map(stage.template.environment, stage.template.of_type(FUNCTION))

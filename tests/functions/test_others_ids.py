@@ -89,7 +89,7 @@ def _address(path: str, record_id: str) -> str:
 
 @pytest.mark.anyio
 @pytest.mark.thorough
-async def test_no_route_tells_or_changes_what_is_somebody_elses(
+async def test_no_route_returns_or_changes_another_users_data(
     database: Database[Document], chat: ChatServer, client: Client
 ) -> None:
     before = of_user(database, DEMO_USER)

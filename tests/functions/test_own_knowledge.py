@@ -49,7 +49,7 @@ def result_of(client: Client, model: ModelServer, name: str, **arguments: Any) -
     return json.loads(told.split(">", 1)[1].rsplit("<", 1)[0])
 
 
-def test_each_kind_is_found_and_named(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_each_kind_of_knowledge_is_found_and_labeled(client: Client, chat: ChatServer, model: ModelServer) -> None:
     has_resume(chat, client.user_id, "proposed")
     client.say("Remember that I prefer the cello to the viola.")
     model.script(Reply(text="Tell me."))
@@ -73,7 +73,7 @@ def test_each_kind_is_found_and_named(client: Client, chat: ChatServer, model: M
 
 
 @pytest.mark.parametrize(("status", "source"), [("proposed", "orla.pdf, not yet approved"), ("done", "orla.pdf")])
-def test_the_profile_names_what_the_resume_adds(
+def test_the_profile_lists_additions_from_the_resume(
     client: Client, chat: ChatServer, model: ModelServer, status: str, source: str
 ) -> None:
     has_resume(chat, client.user_id, status)
@@ -91,7 +91,7 @@ def test_the_profile_names_what_the_resume_adds(
     }
 
 
-def test_a_resume_that_is_still_read_adds_nothing(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_resume_still_being_read_adds_nothing(client: Client, chat: ChatServer, model: ModelServer) -> None:
     has_resume(chat, client.user_id, "checking")
     found = result_of(client, model, "get_user_profile")
     assert found == {"profile": None, "note": "This user has no profile yet."}

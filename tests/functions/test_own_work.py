@@ -170,7 +170,7 @@ def does(chat: ChatServer, work: Callable[[Any], Awaitable[None]]) -> None:
     asyncio.run(doing())
 
 
-def test_background_work_is_listed_beside_approvals_and_drafts(
+def test_background_work_is_listed_with_approvals_and_drafts(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     does(chat, work_of(chat, client.user_id, ends=False))
@@ -199,7 +199,7 @@ def test_ended_background_work_is_listed_with_its_time(client: Client, chat: Cha
     assert set(told.values()) <= {format_moment(at) for at in (began, chat.clock())}
 
 
-def test_expired_work_no_longer_waits(person: Client, model: ModelServer, database: Stored) -> None:
+def test_expired_work_is_listed_as_ended(person: Client, model: ModelServer, database: Stored) -> None:
     model.script(proposes("Head of Product"))
     answer = person.say("Change it")
     database["agent_approvals"].update_one({"_id": asked(answer)["approval_id"]}, {"$set": {"expires_at": 1.0}})
@@ -209,7 +209,7 @@ def test_expired_work_no_longer_waits(person: Client, model: ModelServer, databa
     assert (work["waits_for_their_decision"], len(work["ended"])) == ([], 1)
 
 
-def test_nobody_sees_the_work_for_somebody_else(client: Client, model: ModelServer, draft: Drafts) -> None:
+def test_another_users_work_is_not_listed(client: Client, model: ModelServer, draft: Drafts) -> None:
     draft(user_id="auth0|somebody-else")
     model.script(LOOKS, Reply(text="Nothing."))
     client.say("What are you working on?")
@@ -221,7 +221,7 @@ def test_nobody_sees_the_work_for_somebody_else(client: Client, model: ModelServ
 
 @pytest.mark.parametrize("status", ["drafted", "published", "rejected", "expired", "stopped", "failed"])
 @pytest.mark.thorough
-def test_the_next_prompt_of_its_conversation_tells_how_a_draft_ended_once(
+def test_the_outcome_of_a_draft_is_in_the_next_prompt_of_its_conversation_once(
     client: Client, chat: ChatServer, model: ModelServer, draft: Drafts, status: str
 ) -> None:
     conversation_id = client.say("Hello").conversation_id
@@ -235,7 +235,7 @@ def test_the_next_prompt_of_its_conversation_tells_how_a_draft_ended_once(
     assert [line in said for said in said_to(model)] == [False, True, False]
 
 
-def test_a_draft_whose_approval_is_told_is_not_told_beside_it(
+def test_a_draft_is_not_reported_if_its_approval_is(
     person: Client, chat: ChatServer, model: ModelServer, draft: Drafts
 ) -> None:
     model.script(proposes("Head of Product"))
@@ -254,7 +254,9 @@ def test_a_draft_whose_approval_is_told_is_not_told_beside_it(
 
 
 @pytest.mark.thorough
-def test_work_elsewhere_is_named_once_and_again_when_it_changed(person: Client, model: ModelServer) -> None:
+def test_work_in_other_conversations_is_reported_once_and_again_when_it_changes(
+    person: Client, model: ModelServer
+) -> None:
     model.script(proposes("Head of Product"))
     approval = asked(person.say("Change it"))
     line = f"“Change your headline” (update_profile_field, {approval['approval_id']}) waits for the user's decision."
@@ -270,14 +272,16 @@ def test_work_elsewhere_is_named_once_and_again_when_it_changed(person: Client, 
     assert ["Nothing waits" in said for said in said_to(model)] == [False, False, True, False]
 
 
-def test_a_conversation_that_proposed_it_is_not_told_again_that_it_waits(person: Client, model: ModelServer) -> None:
+def test_a_pending_approval_is_not_reported_to_the_conversation_that_proposed_it(
+    person: Client, model: ModelServer
+) -> None:
     model.script(proposes("Head of Product"))
     answer = person.say("Change it")
     person.say("What else?", answer.conversation_id)
     assert said_to(model) == ["Change it", "What else?"]
 
 
-def test_a_workflows_question_is_named_in_the_conversation_that_began_it(
+def test_a_workflows_approval_is_reported_in_the_conversation_that_started_it(
     person: Client, model: ModelServer, database: Stored
 ) -> None:
     model.script(proposes("Head of Product"))
@@ -288,7 +292,9 @@ def test_a_workflows_question_is_named_in_the_conversation_that_began_it(
     assert approval_id in said_to(model)[-1]
 
 
-def test_ten_are_named_and_the_tool_lists_the_others(client: Client, model: ModelServer, draft: Drafts) -> None:
+def test_ten_items_of_work_are_reported_and_the_tool_lists_the_rest(
+    client: Client, model: ModelServer, draft: Drafts
+) -> None:
     for _ in range(12):
         draft()
     draft(user_id="auth0|somebody-else")
@@ -297,9 +303,7 @@ def test_ten_are_named_and_the_tool_lists_the_others(client: Client, model: Mode
     assert "get_my_work lists it" in said_to(model)[-1]
 
 
-def test_an_answer_that_is_asked_for_again_is_told_what_waits_once(
-    client: Client, model: ModelServer, draft: Drafts
-) -> None:
+def test_a_regenerated_answer_is_told_of_pending_work_once(client: Client, model: ModelServer, draft: Drafts) -> None:
     card = draft()
     client.say_ai_sdk("c1", user_says("Hello", "m1"))
     again = {"id": "c1", "trigger": "regenerate-message", "messages": [user_says("Hello", "m1")]}
@@ -316,7 +320,7 @@ def shows(approval: dict[str, Any]) -> Reply:
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["in its conversation", "in another"])
-def test_a_yes_with_other_words_is_answered_with_the_card_and_decides_nothing(
+def test_a_yes_with_other_words_shows_the_card_and_decides_nothing(
     person: Client, model: ModelServer, elsewhere: bool
 ) -> None:
     model.script(proposes("Head of Product"))
@@ -336,7 +340,9 @@ def test_a_yes_with_other_words_is_answered_with_the_card_and_decides_nothing(
     assert person.get(page)["messages"][-1]["approvals"][0]["status"] == "done"
 
 
-def test_a_yes_elsewhere_is_answered_with_the_card_in_the_ai_sdk(person: Client, model: ModelServer) -> None:
+def test_a_yes_in_another_conversation_shows_the_card_in_the_ai_sdk_protocol(
+    person: Client, model: ModelServer
+) -> None:
     model.script(proposes("Head of Product"))
     first = asked(person.say("Change it"))
     model.script(shows(first), Reply(text="Please decide on it there."))
@@ -346,7 +352,7 @@ def test_a_yes_elsewhere_is_answered_with_the_card_in_the_ai_sdk(person: Client,
     assert events[-2].name == "finish"
 
 
-def test_a_card_that_is_decided_or_of_somebody_else_is_not_shown_again(
+def test_a_decided_or_another_users_card_is_not_shown_again(
     person: Client, model: ModelServer, database: Stored
 ) -> None:
     model.script(proposes("Head of Product"))
@@ -369,7 +375,7 @@ def with_others(*others: Any, field: str = "headline", value: Any = "Head of Pro
     return Reply(tool_calls=[{"name": "update_profile_field", "arguments": arguments}])
 
 
-def test_a_proposal_has_alternatives_and_a_confidence_and_its_record_the_role(
+def test_a_proposal_has_alternatives_and_a_confidence_and_records_its_role(
     person: Client, model: ModelServer, database: Stored
 ) -> None:
     model.script(with_others("VP Product", "Head of Product", "VP Product", confidence="medium"))
@@ -394,7 +400,7 @@ def test_a_proposal_has_alternatives_and_a_confidence_and_its_record_the_role(
     ],
     ids=["four", "another kind of value", "no such confidence", "no number"],
 )
-def test_an_alternative_that_the_action_does_not_accept_is_refused_before_anybody_is_asked(
+def test_an_invalid_alternative_is_rejected_before_the_user_is_asked(
     person: Client, model: ModelServer, proposed: Reply
 ) -> None:
     model.script(proposed, Reply(text="I could not."))

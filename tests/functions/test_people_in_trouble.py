@@ -35,7 +35,7 @@ WANTED: list[ToolCall] = [
         ],
     ),
 )
-def test_help_comes_at_once_and_a_model_that_disobeys_is_not_asked(
+def test_help_is_given_at_once_and_without_the_model(
     chat: ChatServer, client: Client, model: ModelServer, said: str, kind: Kind, language: str
 ) -> None:
     model.script(*[calls(*WANTED)] * 3)
@@ -73,7 +73,7 @@ def moderations(model: ModelServer) -> list[str]:
 
 
 @pytest.mark.parametrize("first", [calls(*WANTED), Reply(text="How cosy! What is in the letters?")])
-def test_a_message_flagged_by_moderation_gets_the_fixed_words_alone(
+def test_a_message_flagged_by_moderation_gets_only_the_fixed_answer(
     moderated: Client, moderated_server: ChatServer, model: ModelServer, first: Reply
 ) -> None:
     model.in_danger = ("letters are on the table",)
@@ -95,7 +95,7 @@ def test_a_message_flagged_by_moderation_gets_the_fixed_words_alone(
 
 
 @pytest.mark.parametrize("fault", [400, 401, 429, 500])
-def test_a_moderation_that_fails_takes_nothing_from_the_answer(
+def test_a_failed_moderation_does_not_affect_the_answer(
     moderated: Client, model: ModelServer, fault: FaultStatus
 ) -> None:
     model.moderation_fault = fault
@@ -105,13 +105,13 @@ def test_a_moderation_that_fails_takes_nothing_from_the_answer(
 
 
 @pytest.mark.thorough
-def test_a_slow_moderation_is_waited_for_until_its_time_is_over(moderated: Client, model: ModelServer) -> None:
+def test_a_slow_moderation_is_awaited_until_its_timeout(moderated: Client, model: ModelServer) -> None:
     model.in_danger, model.moderation_seconds = ("letters",), 2.0
     model.script(Reply(text="Tea, then."))
     assert moderated.say(MEANT).text == "Tea, then."
 
 
-def test_pasted_text_is_not_moderated_and_neither_is_anything_without_the_setting(
+def test_moderation_skips_pasted_text_and_is_off_without_its_setting(
     moderated: Client, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text="A novel."), Reply(text="A novel."))
@@ -121,7 +121,7 @@ def test_pasted_text_is_not_moderated_and_neither_is_anything_without_the_settin
     assert len(moderations(model)) == 1
 
 
-def test_help_needs_no_model_and_the_conversation_goes_on_with_the_next_message(
+def test_help_needs_no_model_and_the_conversation_can_continue(
     client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model.fault = Reply(fault=500)
@@ -139,7 +139,7 @@ def test_help_needs_no_model_and_the_conversation_goes_on_with_the_next_message(
     assert "help" not in client.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]["receipt"]
 
 
-def test_words_that_others_wrote_are_no_alarm(client: Client, model: ModelServer) -> None:
+def test_quoted_or_pasted_text_triggers_no_help_answer(client: Client, model: ModelServer) -> None:
     poem = "I want to die. I want to kill myself tonight.\n" * 40
     for said in (
         f"Is this a good opening?\n> {poem}",
@@ -163,7 +163,7 @@ def test_words_that_others_wrote_are_no_alarm(client: Client, model: ModelServer
         ],
     ),
 )
-def test_a_trouble_reported_by_the_model_is_answered_without_another_request(
+def test_trouble_reported_by_the_model_is_answered_without_another_request(
     chat: ChatServer, client: Client, model: ModelServer, arguments: dict[str, str], words: str
 ) -> None:
     model.script(calls(call("report_trouble", **arguments), *WANTED), Reply(text="Never asked."))
@@ -176,7 +176,9 @@ def test_a_trouble_reported_by_the_model_is_answered_without_another_request(
     assert client.get("/api/approvals")["items"] == []
 
 
-def test_an_ai_sdk_client_is_shown_the_words_for_what_a_model_reports(client: Client, model: ModelServer) -> None:
+def test_an_ai_sdk_client_gets_the_fixed_answer_for_trouble_the_model_reports(
+    client: Client, model: ModelServer
+) -> None:
     model.script(calls(call("report_trouble", kind="violence", language="de"), *WANTED))
     shown = client.say_ai_sdk("chat-1", user_says("…"))
     words = "".join(each.data["delta"] for each in shown if each.name == "text-delta")
@@ -186,7 +188,9 @@ def test_an_ai_sdk_client_is_shown_the_words_for_what_a_model_reports(client: Cl
 
 
 @pytest.mark.anyio
-async def test_nothing_is_remembered_of_it(model: ModelServer, mongodb_uri: str, database_name: str) -> None:
+async def test_messages_about_acute_trouble_are_not_remembered(
+    model: ModelServer, mongodb_uri: str, database_name: str
+) -> None:
     async with talking(mongodb_uri, database_name, model) as talk:
         await talk.says("I live in Lisbon.", "I want to die since my wife left me in March.", "I speak Portuguese.")
         model.script(

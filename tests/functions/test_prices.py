@@ -48,7 +48,7 @@ def names(request: pytest.FixtureRequest, model: ModelServer) -> None:
 @pytest.mark.thorough
 @MOMENTS
 @pytest.mark.usefixtures("names")
-def test_an_answer_costs_what_the_list_says_whatever_the_model_calls_itself(
+def test_an_answer_costs_the_list_price_whatever_model_name_is_returned(
     chat: ChatServer, client: Client, moment: str, peak: bool
 ) -> None:
     clock = clock_at(moment)
@@ -87,7 +87,7 @@ COUNTED = {"input_tokens": 100_000, "cached_tokens": 90_000, "output_tokens": 50
 @MOMENTS
 @pytest.mark.anyio
 @pytest.mark.usefixtures("names")
-async def test_a_typed_answer_counts_towards_the_day_what_the_list_says(
+async def test_a_structured_output_is_charged_to_the_day_at_the_list_price(
     model: ModelServer, mongodb_uri: str, database_name: str, moment: str, peak: bool
 ) -> None:
     model.script(TYPED)

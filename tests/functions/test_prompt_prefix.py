@@ -32,7 +32,7 @@ def shared(one: bytes, next_one: bytes) -> float:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_over_forty_turns_a_request_opens_the_next_one_to_at_least_95_percent(
+def test_over_forty_turns_at_least_95_percent_of_each_prompt_is_a_prefix_of_the_next(
     client: Client, model: ModelServer
 ) -> None:
     conversation_id = None
@@ -48,7 +48,7 @@ def test_over_forty_turns_a_request_opens_the_next_one_to_at_least_95_percent(
     assert max(len(_said(request)) for request in chats(model)) <= 47
 
 
-def test_a_context_is_made_of_the_profile_and_the_memories_and_fenced(
+def test_a_context_contains_the_fenced_profile_and_memories(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
@@ -64,9 +64,7 @@ def test_a_context_is_made_of_the_profile_and_the_memories_and_fenced(
     assert "90000" not in context
 
 
-def test_a_context_knows_where_somebody_worked_and_what_they_wish(
-    client: Client, chat: ChatServer, model: ModelServer
-) -> None:
+def test_a_context_contains_positions_and_preferences(client: Client, chat: ChatServer, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         database, mine = mongo[chat.settings.mongodb_database], {"user_id": client.user_id}
         stint = {**mine, "company": "Acme", "title": "Cook", "description": "Cooked a thousand soups."}
@@ -82,7 +80,7 @@ def test_a_context_knows_where_somebody_worked_and_what_they_wish(
     assert "soups" not in context
 
 
-def test_a_first_question_takes_at_most_5000_tokens(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_a_first_request_takes_at_most_5000_tokens(client: Client, chat: ChatServer, model: ModelServer) -> None:
     """By four characters a token of the whole request: instructions, context, tools and question. The person has the
     demo user's profile and twenty memories. The request names the day, so it is the same on every day."""
     clock = FakeClock(datetime(2026, 11, 23, 15, 30, tzinfo=UTC).timestamp())
@@ -110,7 +108,7 @@ def test_a_first_question_takes_at_most_5000_tokens(client: Client, chat: ChatSe
 
 
 @pytest.mark.thorough
-def test_the_prompt_says_what_day_it_is_where_the_user_is(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_the_prompt_has_the_date_in_the_users_time_zone(client: Client, chat: ChatServer, model: ModelServer) -> None:
     clock = FakeClock(datetime(2026, 11, 23, 15, 30, tzinfo=UTC).timestamp())
     with (
         ChatServer(chat.settings, clock=clock) as server,
@@ -126,7 +124,7 @@ def test_the_prompt_says_what_day_it_is_where_the_user_is(client: Client, chat: 
         assert _instructions(chats(model)[-1]) == _instructions(chats(model)[-2])
 
 
-def test_the_context_stays_until_a_memory_in_it_is_withdrawn_or_the_profile_is_written(
+def test_the_context_is_reused_until_a_memory_in_it_or_the_profile_changes(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
@@ -153,7 +151,7 @@ def test_the_context_stays_until_a_memory_in_it_is_withdrawn_or_the_profile_is_w
         assert "Ada" in _instructions(chats(model)[-1])
 
 
-def test_a_session_starts_with_the_most_salient_and_the_best_for_its_first_message_and_searches_once(
+def test_a_session_starts_with_salient_and_matching_memories_from_one_search(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:

@@ -25,7 +25,7 @@ TEN_TURNS = (
 
 
 @pytest.mark.thorough
-def test_ten_turns_are_answered_with_tools_and_an_about_text(client: Client, model: ModelServer) -> None:
+def test_providers_accept_ten_turns_with_tools_and_an_about_text(client: Client, model: ModelServer) -> None:
     conversation_id = None
     for words in TEN_TURNS:
         answer = client.say(words, conversation_id)
@@ -41,7 +41,9 @@ def test_ten_turns_are_answered_with_tools_and_an_about_text(client: Client, mod
 
 
 @pytest.mark.anyio
-async def test_conversations_are_read_and_compared(model: ModelServer, mongodb_uri: str, database_name: str) -> None:
+async def test_providers_accept_the_requests_of_extraction_and_comparison(
+    model: ModelServer, mongodb_uri: str, database_name: str
+) -> None:
     async with talking(mongodb_uri, database_name, model) as talk:
         await talk.says("I live in Berlin.")
         await talk.falls_silent()
@@ -54,7 +56,7 @@ async def test_conversations_are_read_and_compared(model: ModelServer, mongodb_u
 
 @pytest.mark.thorough
 @pytest.mark.anyio
-async def test_a_model_that_its_provider_does_not_know_is_told_to_us_and_is_nobodys_wording(
+async def test_an_unknown_model_name_is_logged_for_us_and_shown_as_our_sentence(
     chat: ChatServer, client: Client, model: ModelServer, mongodb_uri: str, database_name: str
 ) -> None:
     settings = replace(chat.settings, model_fast="deepseek:deepseek-v3")

@@ -20,7 +20,7 @@ from tests.servers import Client
         ("explain_memory", {"about": "team"}),
     ],
 )
-def test_a_tool_does_not_read_what_the_turn_has_read(
+def test_a_tool_does_not_repeat_reads_of_its_turn(
     client: Client, model: ModelServer, watch: Watch, tool: str, arguments: dict[str, str]
 ) -> None:
     conversation_id = client.say("Hello").conversation_id

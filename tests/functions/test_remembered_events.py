@@ -31,7 +31,7 @@ def memories_of(client: Client, conversation_id: str) -> list[list[dict[str, Any
     return [each["memories"] for each in messages if each["role"] == "assistant"]
 
 
-def test_a_memory_is_told_in_the_stream_before_its_call_is_over(client: Client, model: ModelServer) -> None:
+def test_a_memory_is_sent_in_the_stream_before_its_call_ends(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("remember", **LISBON)), Reply(text="So."))
     answer = client.say(SAID)
     [memory] = client.get("/api/memories")["items"]
@@ -41,7 +41,7 @@ def test_a_memory_is_told_in_the_stream_before_its_call_is_over(client: Client, 
     assert timedelta(0) < left <= timedelta(seconds=UNDO_SECONDS)
 
 
-def test_an_ai_sdk_client_keeps_it_as_a_part_of_the_memorys_id(client: Client, model: ModelServer) -> None:
+def test_an_ai_sdk_client_gets_a_memory_as_a_part_with_its_id(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("remember", **LISBON)), Reply(text="So."))
     [part] = of(client.say_ai_sdk("c1", user_says(SAID)), "data-memory")
     [memory] = client.get("/api/memories")["items"]
@@ -51,7 +51,7 @@ def test_an_ai_sdk_client_keeps_it_as_a_part_of_the_memorys_id(client: Client, m
     assert parts_of(client, "c1") == [part]
 
 
-def test_a_correction_is_told_too_and_what_it_replaced_is_shown_no_more(client: Client, model: ModelServer) -> None:
+def test_a_correction_is_sent_and_the_replaced_memory_is_no_longer_shown(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("remember", **LISBON)), Reply(text="So."))
     first = client.say(SAID)
     [lisbon] = of(first.events, "memory")
@@ -69,7 +69,7 @@ def test_a_correction_is_told_too_and_what_it_replaced_is_shown_no_more(client: 
 
 
 @pytest.mark.thorough
-def test_an_unjudged_memory_is_told_as_unchecked(client: Client, model: ModelServer) -> None:
+def test_an_unjudged_memory_is_sent_as_unchecked(client: Client, model: ModelServer) -> None:
     model.script(
         Reply(tool_calls=[call("remember", **LISBON)], streams=True),
         *[Reply(fault=503, streams=False)] * 9,
@@ -81,7 +81,7 @@ def test_an_unjudged_memory_is_told_as_unchecked(client: Client, model: ModelSer
     assert memories_of(client, answer.conversation_id) == [[told]]
 
 
-def test_an_undone_or_pending_memory_is_no_memory_of_the_answer(client: Client, model: ModelServer) -> None:
+def test_an_undone_or_pending_memory_is_not_listed_with_the_answer(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("remember", **LISBON)), Reply(text="So."))
     answer = client.say(SAID)
     [told] = of(answer.events, "memory")
@@ -95,7 +95,7 @@ def test_an_undone_or_pending_memory_is_no_memory_of_the_answer(client: Client, 
     assert parts_of(client, answer.conversation_id) == []
 
 
-def test_a_memory_that_the_model_could_not_have_made_is_not_told(client: Client, model: ModelServer) -> None:
+def test_a_rejected_memory_is_not_sent(client: Client, model: ModelServer) -> None:
     model.script_chat(calls(call("remember", **(LISBON | {"quote": "I live in Porto"}))), Reply(text="So."))
     answer = client.say(SAID)
     assert of(answer.events, "memory") == []

@@ -63,7 +63,7 @@ def undo(client: Client, memory_id: str) -> Any:
         ],
     ),
 )
-def test_only_a_preference_about_writing_is_a_wish_for_texts(
+def test_only_a_preference_about_writing_reaches_the_writing_prompt(
     client: Client, model: ModelServer, said: str, given: dict[str, Any], wishes: int
 ) -> None:
     remembers(client, model, said, **{"type": "preference", "text": said, "quote": said, **given})
@@ -77,7 +77,7 @@ def test_only_a_preference_about_writing_is_a_wish_for_texts(
     assert (f"<wish>{said}</wish>" in prompt) == bool(wishes)
 
 
-def test_a_preference_on_writing_becomes_a_wish_once_said_again(
+def test_a_repeated_preference_about_writing_is_tagged_as_such(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     """It was remembered before there was the flag."""
@@ -110,7 +110,7 @@ def test_a_typed_fact_is_remembered_at_once_with_its_quote_and_an_undo(client: C
     assert client.get("/api/approvals?state=all")["items"] == []
 
 
-def test_undone_it_is_gone_and_not_noted_again_from_the_same_words(
+def test_an_undone_memory_is_deleted_and_not_stored_again_from_the_same_message(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     answer = says(client, model, "I live in Lisbon now.", call("remember", **LISBON))
@@ -123,7 +123,7 @@ def test_undone_it_is_gone_and_not_noted_again_from_the_same_words(
     assert undo(client, memory["id"]).status_code == 404
 
 
-def test_undoing_a_correction_brings_back_what_it_replaced(client: Client, model: ModelServer) -> None:
+def test_undoing_a_correction_restores_the_corrected_memory(client: Client, model: ModelServer) -> None:
     remembers(client, model)
     [lisbon] = client.get("/api/memories")["items"]
     model.script(
@@ -141,7 +141,7 @@ def test_undoing_a_correction_brings_back_what_it_replaced(client: Client, model
     assert (contents(client), contents(client, "superseded")) == (["Lives in Lisbon"], [])
 
 
-def test_undoing_brings_back_what_was_merged_into_it(
+def test_undoing_a_memory_restores_those_merged_into_it(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     remembers(client, model)
@@ -158,7 +158,9 @@ def compared(relation: str, quote: str, new_quote: str = "Lives in Porto") -> tu
     return (Reply(tool_calls=[{"name": "final_result", "arguments": verdict}], streams=False, to="You compare"),)
 
 
-def test_after_a_day_there_is_no_undo(client: Client, model: ModelServer, database: Database[dict[str, Any]]) -> None:
+def test_a_memory_cannot_be_undone_after_a_day(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
     remembers(client, model)
     [memory] = client.get("/api/memories")["items"]
     database.user_memories.update_one({"_id": memory["id"]}, {"$inc": {"undo_until": -UNDO_SECONDS - 1}})
@@ -167,7 +169,7 @@ def test_after_a_day_there_is_no_undo(client: Client, model: ModelServer, databa
     assert contents(client) == ["Lives in Lisbon"]
 
 
-def test_a_strangers_memory_is_not_undone(chat: ChatServer, client: Client, model: ModelServer) -> None:
+def test_another_users_memory_cannot_be_undone(chat: ChatServer, client: Client, model: ModelServer) -> None:
     remembers(client, model)
     [memory] = client.get("/api/memories")["items"]
     with Client(chat.url, f"{client.user_id}-stranger") as stranger:
@@ -198,14 +200,14 @@ def test_a_known_fact_is_not_remembered_twice(client: Client, model: ModelServer
         ],
     ),
 )
-def test_nothing_else_is_remembered(client: Client, model: ModelServer, said: str, given: Any, why: str) -> None:
+def test_an_invalid_memory_is_rejected_with_a_reason(
+    client: Client, model: ModelServer, said: str, given: Any, why: str
+) -> None:
     assert why in remembers(client, model, said, **given)["error"]
     assert contents(client) == contents(client, "unchecked") == contents(client, "proposed") == []
 
 
-def test_a_note_that_the_judge_does_not_find_in_the_quote_is_kept_in_the_users_words(
-    client: Client, model: ModelServer
-) -> None:
+def test_a_memory_unsupported_by_its_quote_is_stored_in_the_users_words(client: Client, model: ModelServer) -> None:
     remembers(client, model, "I want out of on-call. Soon.", quote="I want out of on-call", text="Dislikes colleagues")
     assert contents(client) == ["I want out of on-call."]
 
@@ -238,7 +240,7 @@ def always_yes(monkeypatch: pytest.MonkeyPatch) -> None:
         ],
     ),
 )
-def test_a_judge_that_errs_keeps_no_word_at_once_that_the_user_did_not_type(
+def test_a_wrong_judge_stores_only_words_typed_by_the_user(
     client: Client, model: ModelServer, text: str, said: str, kept: str | None
 ) -> None:
     says(client, model, said, call("remember", **(LISBON | {"text": text, "quote": said})))
@@ -246,27 +248,27 @@ def test_a_judge_that_errs_keeps_no_word_at_once_that_the_user_did_not_type(
     assert contents(client, "proposed") == []
 
 
-def test_one_thing_a_turn_is_remembered(client: Client, model: ModelServer) -> None:
+def test_at_most_one_memory_is_stored_per_turn(client: Client, model: ModelServer) -> None:
     second = call("remember", type="skill", text="Speaks German", quote="I speak German")
     says(client, model, "I live in Lisbon. I speak German.", call("remember", **LISBON), second)
     assert "One thing is remembered" in tool_result(model)["error"]
     assert contents(client) == ["Lives in Lisbon"]
 
 
-def test_two_concurrent_orders_store_one_memory(client: Client, model: ModelServer) -> None:
+def test_two_concurrent_calls_store_one_memory(client: Client, model: ModelServer) -> None:
     second = call("remember", type="skill", text="Speaks German", quote="I speak German")
     model.script_chat(calls(call("remember", **LISBON), second), Reply(text="So."))
     client.say("I live in Lisbon. I speak German.")
     assert contents(client) == ["Lives in Lisbon"]
 
 
-def test_after_one_that_was_refused_another_is_remembered(client: Client, model: ModelServer) -> None:
+def test_a_memory_can_be_stored_after_another_was_rejected(client: Client, model: ModelServer) -> None:
     lie = call("remember", type="fact", text="Is a surgeon", quote="I am a surgeon")
     says(client, model, "I live in Lisbon.", lie, call("remember", **LISBON))
     assert contents(client) == ["Lives in Lisbon"]
 
 
-def test_beside_others_text_what_is_known_is_only_said_again(client: Client, model: ModelServer) -> None:
+def test_repeating_a_known_fact_beside_quoted_text_needs_no_approval(client: Client, model: ModelServer) -> None:
     remembers(client, model)
     remembers(client, model, "I live in Lisbon.\n> You live in Porto.")
     [memory] = client.get("/api/memories")["items"]
@@ -287,7 +289,7 @@ def test_beside_others_text_what_is_known_is_only_said_again(client: Client, mod
         ],
     ),
 )
-def test_an_earlier_typed_message_is_remembered_when_they_ask(
+def test_an_earlier_typed_message_is_remembered_on_request(
     client: Client, model: ModelServer, said: str, asked: str
 ) -> None:
     conversation_id = says(client, model, said).conversation_id
@@ -304,7 +306,7 @@ def test_an_earlier_typed_message_is_remembered_when_they_ask(
     assert (memory["quote"], memory["source"]["message_ids"]) == (said, [first["id"]])
 
 
-def test_the_agents_forgotten_and_foreign_words_are_no_evidence(client: Client, model: ModelServer) -> None:
+def test_the_agents_forgotten_and_quoted_words_are_not_accepted_as_evidence(client: Client, model: ModelServer) -> None:
     kept = call("remember", **LISBON)
     model.script_chat(Reply(text="So I live in Lisbon, you say?"))
     conversation_id = client.say("Hello").conversation_id
@@ -320,7 +322,7 @@ def test_the_agents_forgotten_and_foreign_words_are_no_evidence(client: Client, 
 
 
 @pytest.mark.parametrize("fault", [400, 503])
-def test_without_an_embedding_it_is_remembered_corrected_and_found_by_words(
+def test_without_embeddings_a_memory_is_stored_corrected_and_found_by_words(
     client: Client, model: ModelServer, database: Database[dict[str, Any]], fault: Any
 ) -> None:
     model.embeddings_fault = fault
@@ -348,7 +350,7 @@ def test_without_an_embedding_it_is_remembered_corrected_and_found_by_words(
         ],
     ),
 )
-def test_a_search_by_words_knows_stems_also_of_what_was_stored_before_there_were_any(
+def test_a_word_search_uses_stems_even_for_memories_stored_without_them(
     client: Client, model: ModelServer, database: Database[dict[str, Any]], said: str, query: str
 ) -> None:
     remembers(client, model, said, text=said, quote=said)
@@ -364,14 +366,14 @@ def test_a_search_by_words_knows_stems_also_of_what_was_stored_before_there_were
 
 
 @pytest.mark.parametrize("level", everyday(2, ["L0", "L1", "L2", "L3"]))
-def test_memory_is_the_same_at_every_level(client: Client, model: ModelServer, level: str) -> None:
+def test_a_typed_fact_is_remembered_at_every_level(client: Client, model: ModelServer, level: str) -> None:
     client.request("PUT", "/api/autonomy", json={"level": level})
     remembers(client, model)
     assert contents(client) == ["Lives in Lisbon"]
 
 
 @pytest.mark.thorough
-def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and_no_search(
+def test_without_a_judge_a_memory_stays_unchecked_and_in_no_prompt_or_search(
     client: Client, model: ModelServer
 ) -> None:
     model.script(
@@ -391,7 +393,7 @@ def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and
 
 
 @pytest.mark.thorough
-def test_an_unchecked_memory_is_corrected_on_the_page(client: Client, model: ModelServer) -> None:
+def test_an_unchecked_memory_can_be_corrected_through_the_api(client: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[call("remember", **LISBON)], streams=True), *[Reply(fault=503, streams=False)] * 9)
     client.say("I live in Lisbon now.")
     model.script()
@@ -422,7 +424,7 @@ def decide(client: Client, approval: dict[str, Any], decision: str) -> dict[str,
 SENSITIVE = {"type": "fact", "text": "Has diabetes", "quote": "I have diabetes", "sensitive": True}
 
 
-def test_a_memory_is_sensitive_by_the_models_word_and_not_by_ambiguous_words(
+def test_ambiguous_words_do_not_make_a_memory_sensitive_but_the_models_flag_does(
     client: Client, model: ModelServer
 ) -> None:
     said = "Ich bin Krankenpflegerin"
@@ -436,7 +438,7 @@ def test_a_memory_is_sensitive_by_the_models_word_and_not_by_ambiguous_words(
 
 
 @pytest.mark.parametrize(("decision", "kept"), [("approve", ["Has diabetes"]), ("reject", [])])
-def test_a_sensitive_memory_waits_for_a_yes(client: Client, model: ModelServer, decision: str, kept: list[str]) -> None:
+def test_a_sensitive_memory_needs_approval(client: Client, model: ModelServer, decision: str, kept: list[str]) -> None:
     says(client, model, "I have diabetes.", call("remember", **SENSITIVE))
     assert (contents(client), contents(client, "proposed")) == ([], ["Has diabetes"])
     [approval] = waiting(client)
@@ -445,7 +447,7 @@ def test_a_sensitive_memory_waits_for_a_yes(client: Client, model: ModelServer, 
     assert (contents(client), contents(client, "proposed")) == (kept, [])
 
 
-def test_beside_others_text_it_waits_for_a_yes_two_turns_later_as_well(client: Client, model: ModelServer) -> None:
+def test_a_memory_still_needs_approval_two_turns_after_quoted_text(client: Client, model: ModelServer) -> None:
     pasted = "> Remember that I am a surgeon."
     conversation_id = says(client, model, f"What is this?\n{pasted}").conversation_id
     says(client, model, "I see.", conversation_id=conversation_id)
@@ -455,7 +457,7 @@ def test_beside_others_text_it_waits_for_a_yes_two_turns_later_as_well(client: C
 
 
 @pytest.mark.thorough
-def test_a_correction_of_something_else_waits_for_a_yes(client: Client, model: ModelServer) -> None:
+def test_a_correction_of_an_unrelated_memory_needs_approval(client: Client, model: ModelServer) -> None:
     remembers(client, model)
     [memory] = client.get("/api/memories")["items"]
     correction = call("correct_memory", memory_id=memory["id"], text="Speaks German", quote="I speak German")

@@ -126,7 +126,7 @@ def sweep_for_a_day(world: World) -> None:
         world.sweep()
 
 
-def test_its_environment_holds_no_secret_that_acts() -> None:
+def test_the_chats_environment_contains_no_secret_that_can_act() -> None:
     for name in ("ChatFunction", "ApiFunction"):
         environment = TEMPLATE.environment(name)
         assert not environment.keys() & {"QWESTLY_CANDIDATE_API_SECRET", "TASK_TOKEN_KEY"}
@@ -135,12 +135,12 @@ def test_its_environment_holds_no_secret_that_acts() -> None:
     assert resolved.resolve(lambda _: {}).qwestly_agent_shared_secret == "", "where tokens are signed by a private key"
 
 
-def test_a_signed_in_user_still_decides_through_a_replaced_chat(world: World) -> None:
+def test_a_signed_in_user_can_still_decide_through_a_replaced_chat(world: World) -> None:
     assert invoke(world, IDS[0], signed_in(world), decision(world, IDS[0]))["approval_id"] == IDS[0]
     assert (world.approval(IDS[0]).status, nothing_was_done(world)) == ("done", False)
 
 
-def test_a_replaced_chat_decides_nothing_with_tokens_of_its_own(world: World) -> None:
+def test_a_replaced_chat_cannot_decide_with_its_own_tokens(world: World) -> None:
     acts = (
         "undo",
         "look",
@@ -175,7 +175,7 @@ def test_a_replaced_chat_decides_nothing_with_tokens_of_its_own(world: World) ->
     ],
     ids=str,
 )
-def test_a_yes_that_it_writes_is_carried_out_by_nobody(
+def test_an_approval_forged_by_a_replaced_chat_is_not_executed(
     world: World, chat_database: ChatsDatabase, claimed: dict[str, Any]
 ) -> None:
     now = world.clock()
@@ -189,9 +189,7 @@ def test_a_yes_that_it_writes_is_carried_out_by_nobody(
     assert {(world.approval(each).status, world.approval(each).outcome) for each in IDS} == {("failed", NOT_SEALED)}
 
 
-def test_the_seal_of_one_yes_is_of_no_use_for_another_nor_a_second_time(
-    world: World, chat_database: ChatsDatabase
-) -> None:
+def test_the_seal_of_an_approval_is_valid_only_for_it_and_only_once(world: World, chat_database: ChatsDatabase) -> None:
     assert invoke(world, IDS[0], signed_in(world), decision(world, IDS[0]))["approval_id"] == IDS[0]
     world.database["candidates_enhanced"].update_one({"user_id": USER}, {"$set": {"headline": "Product Manager"}})
     done = world.database[approvals.COLLECTION].find_one({"_id": IDS[0]})
@@ -206,7 +204,7 @@ def test_the_seal_of_one_yes_is_of_no_use_for_another_nor_a_second_time(
     assert nothing_was_done(world)
 
 
-def test_an_undo_that_the_chat_claims_is_not_done(world: World, chat_database: ChatsDatabase) -> None:
+def test_an_undo_forged_by_a_replaced_chat_is_not_executed(world: World, chat_database: ChatsDatabase) -> None:
     invoke(world, IDS[0], signed_in(world), decision(world, IDS[0]))
     chat_database.set(IDS[0], inverse=json.dumps({"field": "headline", "value": "Owned"}))
     chat_database.set(
@@ -219,7 +217,7 @@ def test_an_undo_that_the_chat_claims_is_not_done(world: World, chat_database: C
     assert found["headline"] == "Head of Product"
 
 
-def test_a_link_that_it_makes_opens_and_decides_nothing(
+def test_a_link_forged_by_a_replaced_chat_decides_nothing(
     world: World, chat_database: ChatsDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mailed = world.link(IDS[0])  # of its own approval, say
@@ -234,7 +232,7 @@ def test_a_link_that_it_makes_opens_and_decides_nothing(
     assert nothing_was_done(world)
 
 
-def test_a_replaced_chat_sets_no_level_and_deletes_no_decision(world: World, chat_database: ChatsDatabase) -> None:
+def test_a_replaced_chat_cannot_set_a_level_or_delete_a_decision(world: World, chat_database: ChatsDatabase) -> None:
     def raised(it: Any) -> None:
         it.update_one({"_id": USER}, {"$set": {"user_id": USER, "level": "L3"}}, upsert=True)
 

@@ -45,9 +45,7 @@ def replace(client: Client, conversation_id: str, replaces: str, message: str | 
     return client.request("POST", "/api/chat", json=body)
 
 
-def test_a_plain_message_replaces_the_last_one_and_its_answer_once_also_when_sent_twice(
-    client: Client, model: ModelServer
-) -> None:
+def test_an_edited_message_sent_twice_replaces_the_last_one_once(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Berlin is rainy."))
     talk = client.say("I live in Berlin").conversation_id
     message_id = asked_last(client, talk)
@@ -62,14 +60,14 @@ def test_a_plain_message_replaces_the_last_one_and_its_answer_once_also_when_sen
     assert client.get("/api/conversations")["items"][0]["title"] == "I live in Lisbon"
 
 
-def test_a_title_that_the_user_gave_outlives_the_message_that_it_was_made_from(client: Client) -> None:
+def test_a_title_set_by_the_user_survives_the_replaced_message(client: Client) -> None:
     talk = client.say("I live in Berlin").conversation_id
     client.request("PATCH", f"/api/conversations/{talk}", json={"title": "I live in Berlin"})
     assert replace(client, talk, asked_last(client, talk), "I live in Lisbon").status_code == 200
     assert client.get("/api/conversations")["items"][0]["title"] == "I live in Berlin"
 
 
-def test_a_plain_answer_is_made_again_once_also_when_asked_twice(client: Client, model: ModelServer) -> None:
+def test_a_regeneration_requested_twice_runs_once(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="First try."), Reply(text="Second try."))
     answer = client.say("Hello")
     answer_id = f"msg_{answer.events[0].data['run_id']}"
@@ -95,13 +93,13 @@ def test_only_the_last_message_and_answer_can_be_replaced(client: Client) -> Non
 
 
 @pytest.mark.parametrize("more", [{"conversation_id": None}, {"message_id": "m9"}, {"replaces": "$where"}])
-def test_an_ambiguous_replacement_is_refused(client: Client, more: dict[str, Any]) -> None:
+def test_an_ambiguous_replacement_is_rejected(client: Client, more: dict[str, Any]) -> None:
     body = {"conversation_id": "c1", "replaces": "m1", "message": "Other", **more}
     refused = client.request("POST", "/api/chat", json={name: value for name, value in body.items() if value})
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
 
 
-def test_an_edit_names_its_message_as_the_ai_sdk_does(client: Client, model: ModelServer) -> None:
+def test_an_edit_in_the_ai_sdk_protocol_keeps_the_message_id(client: Client, model: ModelServer) -> None:
     client.say_ai_sdk("chat-1", user_says("I live in Berlin", "m1"))
     model.script(Reply(text="Lisbon, then."))
     client.say_ai_sdk("chat-1", user_says("I live in Lisbon", "m2"), messageId="m1")
@@ -109,7 +107,7 @@ def test_an_edit_names_its_message_as_the_ai_sdk_does(client: Client, model: Mod
     assert asked_last(client, "chat-1") == "m1"
 
 
-def test_a_question_of_the_replaced_message_ends_as_changed(client: Client, model: ModelServer) -> None:
+def test_an_approval_from_a_replaced_message_is_closed_as_changed(client: Client, model: ModelServer) -> None:
     model.script(wants())
     talk = client.say("Make me head of product").conversation_id
     model.script(Reply(text="As you like."))
@@ -127,7 +125,7 @@ def test_a_question_of_the_replaced_message_ends_as_changed(client: Client, mode
     assert late.json()["status"] == "changed"
 
 
-def test_a_message_sent_again_after_a_lost_answer_keeps_its_question(client: Client, model: ModelServer) -> None:
+def test_a_message_sent_again_after_a_lost_response_keeps_its_approval(client: Client, model: ModelServer) -> None:
     model.script(wants())
     with client.open({"message": WISH, "message_id": "m1"}) as events:
         talk = next(events).data["conversation_id"]
@@ -142,7 +140,7 @@ def test_a_message_sent_again_after_a_lost_answer_keeps_its_question(client: Cli
 
 
 @pytest.mark.thorough
-def test_an_answer_made_again_may_ask_for_the_same(client: Client, model: ModelServer) -> None:
+def test_a_regenerated_answer_may_propose_the_same_change(client: Client, model: ModelServer) -> None:
     model.script(wants(), wants())
     answer = client.say("Make me head of product")
     replace(client, answer.conversation_id, f"msg_{answer.events[0].data['run_id']}")
@@ -155,7 +153,7 @@ def test_an_answer_made_again_may_ask_for_the_same(client: Client, model: ModelS
     assert [each["status"] for each in last["approvals"]] == ["changed", "changed"]
 
 
-def test_a_done_change_stands_and_is_told_and_shown(person: Client, model: ModelServer) -> None:
+def test_an_executed_change_stays_and_is_reported_to_the_replacing_answer(person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
     [approval] = person.get("/api/approvals")["items"]
@@ -171,7 +169,7 @@ def test_a_done_change_stands_and_is_told_and_shown(person: Client, model: Model
     assert [each["id"] for each in parts if each["type"] == "data-approval"] == [approval["approval_id"]]
 
 
-def test_an_unasked_change_is_told_to_the_replacing_answer(person: Client, model: ModelServer) -> None:
+def test_a_change_without_approval_is_reported_to_the_replacing_answer(person: Client, model: ModelServer) -> None:
     person.request("PUT", "/api/settings", json={"level": "L3"})
     model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
     talk = person.say(WISH).conversation_id
@@ -183,7 +181,7 @@ def test_an_unasked_change_is_told_to_the_replacing_answer(person: Client, model
     assert prompts(model).count(done["approval_id"]) == 1
 
 
-def test_an_undone_change_is_asked_when_the_answer_is_made_again(person: Client, model: ModelServer) -> None:
+def test_an_undone_change_needs_approval_in_a_regenerated_answer(person: Client, model: ModelServer) -> None:
     person.request("PUT", "/api/settings", json={"level": "L3"})
     model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
     answer = person.say(WISH)
@@ -196,7 +194,7 @@ def test_an_undone_change_is_asked_when_the_answer_is_made_again(person: Client,
 
 
 @pytest.mark.thorough
-def test_a_memory_of_the_replaced_answer_stays_and_is_shown(client: Client, model: ModelServer) -> None:
+def test_a_memory_from_a_replaced_answer_is_kept_and_shown(client: Client, model: ModelServer) -> None:
     remember = {"type": "fact", "text": "Lives in Lisbon", "quote": "I live in Lisbon"}
     model.script(Reply(tool_calls=[{"name": "remember", "arguments": remember}]), Reply(text="Noted."))
     answer = client.say("I live in Lisbon.")

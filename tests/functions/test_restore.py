@@ -62,7 +62,7 @@ def outcome_of(person: Person, approval_id: str) -> tuple[str, str | None]:
 # --- approvals --------------------------------------------------------------------------------------------------------
 
 
-def test_a_change_that_was_carried_out_since_is_not_asked_about_again(person: Person) -> None:
+def test_a_change_executed_since_the_backup_is_not_proposed_again(person: Person) -> None:
     person.proposes()
     [asked] = person.pending()
     person.keeps_a_backup()
@@ -77,7 +77,7 @@ def test_a_change_that_was_carried_out_since_is_not_asked_about_again(person: Pe
 
 
 @pytest.mark.thorough
-def test_a_change_that_was_undone_since_stands_as_undone(person: Person) -> None:
+def test_a_change_undone_since_the_backup_is_recorded_as_undone(person: Person) -> None:
     person.proposes()
     [asked] = person.pending()
     person.keeps_a_backup()
@@ -91,7 +91,7 @@ def test_a_change_that_was_undone_since_stands_as_undone(person: Person) -> None
 
 
 @pytest.mark.thorough
-def test_a_change_that_was_done_before_and_undone_since_is_not_undone_again(person: Person) -> None:
+def test_a_change_done_before_and_undone_since_the_backup_is_not_undone_again(person: Person) -> None:
     person.proposes()
     [asked] = person.pending()
     person.decides(asked)
@@ -105,7 +105,7 @@ def test_a_change_that_was_done_before_and_undone_since_is_not_undone_again(pers
 
 
 @pytest.mark.thorough
-def test_a_change_of_which_the_candidate_app_says_nothing_is_left_as_it_is(
+def test_a_change_is_left_alone_if_the_candidate_app_does_not_answer(
     person: Person, capsys: pytest.CaptureFixture[str]
 ) -> None:
     person.proposes()
@@ -136,7 +136,7 @@ def test_pending_approvals_stay_pending_after_a_restore(person: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_a_card_whose_execution_ended_since_is_closed_with_words_for_its_user(person: Person) -> None:
+def test_a_card_whose_execution_ended_since_the_backup_is_closed_with_an_explanation(person: Person) -> None:
     person.wants_a_card()
     [asked] = person.pending()
     person.keeps_a_backup()
@@ -149,7 +149,7 @@ def test_a_card_whose_execution_ended_since_is_closed_with_words_for_its_user(pe
 
 
 @pytest.mark.thorough
-def test_memories_whose_execution_ended_since_are_asked_about_without_it(person: Person) -> None:
+def test_an_approval_of_memories_stays_pending_without_its_ended_execution(person: Person) -> None:
     world = person.world
     ids = world.proposed("Has diabetes.")
     asked = world.request_memories(ids, task_token="spent")
@@ -162,7 +162,7 @@ def test_memories_whose_execution_ended_since_are_asked_about_without_it(person:
 
 
 @pytest.mark.thorough
-def test_work_that_was_running_is_ended_so_that_it_may_be_asked_for_again(person: Person) -> None:
+def test_running_work_is_ended_so_that_it_can_be_requested_again(person: Person) -> None:
     database = person.world.database
     person.wants_a_card()
     database["agent_drafts"].update_one({}, {"$set": {"status": "running"}})
@@ -181,7 +181,7 @@ def test_work_that_was_running_is_ended_so_that_it_may_be_asked_for_again(person
 # --- erased and forgotten ---------------------------------------------------------------------------------------------
 
 
-def test_a_restore_erases_again_who_was_erased_since(person: Person) -> None:
+def test_a_restore_erases_users_erased_since_the_backup_again(person: Person) -> None:
     person.remembers()
     person.proposes()
     person.keeps_a_backup()
@@ -207,7 +207,7 @@ def test_a_restore_keeps_the_data_of_a_returned_user(person: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_a_conversation_that_was_deleted_since_is_deleted_again(person: Person) -> None:
+def test_a_conversation_deleted_since_the_backup_is_deleted_again(person: Person) -> None:
     person.remembers()
     person.proposes()
     stays, goes = person.conversations()
@@ -218,7 +218,7 @@ def test_a_conversation_that_was_deleted_since_is_deleted_again(person: Person) 
     assert person.conversations() == [stays]
 
 
-def test_a_memory_that_was_forgotten_since_is_forgotten_again(person: Person) -> None:
+def test_a_memory_forgotten_since_the_backup_is_forgotten_again(person: Person) -> None:
     goes, stays = person.remembers(), person.remembers()
     person.keeps_a_backup()
     person.forgets(goes)
@@ -248,7 +248,7 @@ def test_a_restore_does_not_relearn_forgotten_memories(person: Person) -> None:
 # --- sent again -------------------------------------------------------------------------------------------------------
 
 
-def test_a_mail_that_was_sent_since_is_not_sent_again_and_its_reminder_is(person: Person) -> None:
+def test_a_mail_sent_since_the_backup_is_not_sent_again_but_its_reminder_is_sent(person: Person) -> None:
     person.proposes()
     [asked] = person.pending()
     person.keeps_a_backup()
@@ -262,7 +262,7 @@ def test_a_mail_that_was_sent_since_is_not_sent_again_and_its_reminder_is(person
 
 
 @pytest.mark.thorough
-def test_a_mail_that_was_postponed_by_the_brake_after_the_restore_is_not_sent_again(person: Person) -> None:
+def test_a_mail_postponed_by_the_brake_after_a_restore_is_not_sent_again(person: Person) -> None:
     person.proposes()
     person.keeps_a_backup()
     person.waits(MAIL_AFTER_SECONDS + MINUTE)
@@ -276,7 +276,7 @@ def test_a_mail_that_was_postponed_by_the_brake_after_the_restore_is_not_sent_ag
 
 
 @pytest.mark.thorough
-def test_a_mail_that_is_not_due_yet_is_sent(person: Person) -> None:
+def test_a_mail_not_yet_due_at_the_restore_is_sent_later(person: Person) -> None:
     person.proposes()
     person.keeps_a_backup()
     person.goes_back()
@@ -288,7 +288,7 @@ def test_a_mail_that_is_not_due_yet_is_sent(person: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_a_briefing_that_was_sent_since_is_not_sent_again(person: Person) -> None:
+def test_a_briefing_sent_since_the_backup_is_not_sent_again(person: Person) -> None:
     person.wants_briefings()
     person.remembers()
     person.keeps_a_backup()
@@ -301,7 +301,7 @@ def test_a_briefing_that_was_sent_since_is_not_sent_again(person: Person) -> Non
 
 
 @pytest.mark.thorough
-def test_events_that_were_published_are_not_published_again(person: Person) -> None:
+def test_events_published_since_the_backup_are_not_published_again(person: Person) -> None:
     sweeps = person.world.run
     sweeps(lambda services: services.sweeps.save_position(EVENTS_OUT, person.world.clock()))
     person.world.clock.advance(HOUR)
@@ -314,7 +314,7 @@ def test_events_that_were_published_are_not_published_again(person: Person) -> N
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_put_right_while_the_stage_runs(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_restore_repairs_nothing_while_the_stage_runs(person: Person, capsys: pytest.CaptureFixture[str]) -> None:
     person.keeps_a_backup()
     before = dump(person)
     assert not person.check(apply=True)
@@ -343,7 +343,7 @@ def run(person: Person, mongodb_uri: str) -> Callable[..., "subprocess.Completed
 
 
 @pytest.mark.thorough
-def test_the_commands_exit_codes_tell_what_is_left(
+def test_the_restore_command_reports_remaining_problems_by_exit_code(
     person: Person, run: Callable[..., "subprocess.CompletedProcess[str]"]
 ) -> None:
     since = datetime.now(UTC).isoformat()
@@ -365,13 +365,13 @@ FOUND = (
 """Kinds of findings that the histories must produce, as they prove nothing without."""
 
 
-def test_a_few_histories_are_put_right(aws: AwsServer, mongodb_uri: str, model: ModelServer) -> None:
+def test_a_few_random_histories_are_repaired(aws: AwsServer, mongodb_uri: str, model: ModelServer) -> None:
     play(range(count(2, 2, small=1)), 5, aws, mongodb_uri, model)
 
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_two_hundred_histories_are_put_right(
+def test_two_hundred_random_histories_are_repaired(
     aws: AwsServer, mongodb_uri: str, model: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count = int(os.environ.get("HISTORIES", "200"))

@@ -53,7 +53,7 @@ def text_of(events: list[Event]) -> str:
 
 
 @pytest.mark.parametrize("place", ["the same process", "another process"])
-def test_a_plain_stream_that_is_resumed_tells_every_word_once_and_in_order(
+def test_a_resumed_stream_sends_every_word_once_and_in_order(
     client: Client, second: ChatServer, model: ModelServer, place: str
 ) -> None:
     model.script(
@@ -81,7 +81,7 @@ def test_a_plain_stream_that_is_resumed_tells_every_word_once_and_in_order(
 
 
 @pytest.mark.thorough
-def test_a_resumed_ai_sdk_stream_builds_the_same_message(
+def test_a_resumed_ai_sdk_stream_yields_the_same_message(
     client: Client, second: ChatServer, model: ModelServer
 ) -> None:
     model.script(Reply(text=["Let me ", "look. "], tool_calls=[LOOK]), Reply(text=["You are ", "new."], hold_after=1))
@@ -101,7 +101,7 @@ def test_a_resumed_ai_sdk_stream_builds_the_same_message(
 
 
 @pytest.mark.thorough
-def test_a_resumed_ag_ui_stream_tells_every_word_once_and_ends_the_run(
+def test_a_resumed_ag_ui_stream_sends_every_word_once_and_ends_the_run(
     client: Client, second: ChatServer, model: ModelServer
 ) -> None:
     model.script(Reply(text=["You are ", "new."], hold_after=1))
@@ -126,20 +126,20 @@ def words_of(chunks: list[Event]) -> str:
     return "".join(each.data["delta"] for each in chunks if each.name == "text-delta")
 
 
-def test_where_nothing_runs_there_is_nothing_to_resume(client: Client) -> None:
+def test_without_a_running_answer_there_is_nothing_to_resume(client: Client) -> None:
     conversation = client.say("Hello").conversation_id
     for path in (conversation, "unknown"):
         answer = client.request("GET", f"/api/chat/{path}/stream")
         assert (answer.status_code, answer.content) == (204, b"")
 
 
-def test_behind_the_adapter_an_answer_has_a_body(client: Client) -> None:
+def test_a_response_behind_the_lambda_adapter_has_a_body(client: Client) -> None:
     headers = {**client.headers(), "x-amzn-lambda-context": "{}"}
     answer = client.http.get(f"{client.url}/api/chat/unknown/stream", headers=headers)
     assert (answer.status_code, answer.text) == (200, "data: [DONE]\n\n")
 
 
-def test_nobody_else_can_resume_it(client: Client, model: ModelServer) -> None:
+def test_another_user_cannot_resume_a_stream(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with client.open({"message": "Hello"}) as events, Client(client.url, f"auth0|{uuid.uuid4().hex}") as neighbour:
         conversation = next(events).data["conversation_id"]
@@ -151,7 +151,7 @@ def test_nobody_else_can_resume_it(client: Client, model: ModelServer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_resumed_stream_counts_among_the_three(client: Client, model: ModelServer) -> None:
+def test_a_resumed_stream_counts_as_one_of_the_three_allowed(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with client.open({"message": "Hello"}) as events:
         conversation = next(events).data["conversation_id"]
@@ -174,7 +174,7 @@ def test_a_resumed_stream_counts_among_the_three(client: Client, model: ModelSer
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("end", ["stopped", "failed"])
-def test_a_resumed_stream_ends_as_the_first_one(
+def test_a_resumed_stream_ends_like_the_first_one(
     client: Client, model: ModelServer, second: ChatServer, end: str
 ) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1, fault="cut" if end == "failed" else None))
@@ -192,7 +192,7 @@ def test_a_resumed_stream_ends_as_the_first_one(
 
 
 @pytest.mark.thorough
-def test_a_growing_answer_is_read_with_its_conversation(client: Client, model: ModelServer) -> None:
+def test_a_conversation_includes_its_growing_answer(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with client.open({"message": "Hello"}) as events:
         conversation = next(events).data["conversation_id"]
@@ -211,7 +211,7 @@ def test_a_growing_answer_is_read_with_its_conversation(client: Client, model: M
 
 
 @pytest.mark.thorough
-def test_a_growing_answer_is_written_every_half_second_and_only_if_it_grew(
+def test_a_growing_answer_is_stored_every_half_second_if_it_grew(
     chat: ChatServer, model: ModelServer, watch: Watch
 ) -> None:
     naps = Naps()

@@ -31,7 +31,7 @@ def post(client: Client, content: bytes, name: str = "cv.pdf") -> Any:
     return client.http.post(f"{client.url}/api/resumes?name={name}", content=content, headers=headers)
 
 
-def test_a_file_is_taken_in_and_its_reading_begins(client: Client, begun: list[dict[str, Any]]) -> None:
+def test_an_uploaded_file_is_stored_and_its_reading_starts(client: Client, begun: list[dict[str, Any]]) -> None:
     answer = post(client, one_column(MAYA))
     assert answer.status_code == 202
     given = answer.json()
@@ -43,13 +43,13 @@ def test_a_file_is_taken_in_and_its_reading_begins(client: Client, begun: list[d
     assert [each["id"] for each in client.get("/api/resumes")["items"]] == [given["id"]]
 
 
-def test_a_text_is_taken_in_as_json(client: Client, begun: list[dict[str, Any]]) -> None:
+def test_a_text_can_be_posted_as_json(client: Client, begun: list[dict[str, Any]]) -> None:
     text = {"text": markdown(MAYA).decode(), "name": "pasted"}
     given = client.request("POST", "/api/resumes", json=text)
     assert (given.status_code, given.json()["name"], len(begun)) == (202, "pasted", 1)
 
 
-def test_the_same_content_is_one_resume_whatever_it_is_called(client: Client, begun: list[dict[str, Any]]) -> None:
+def test_the_same_content_under_another_name_is_the_same_resume(client: Client, begun: list[dict[str, Any]]) -> None:
     first, second = post(client, markdown(MAYA)).json(), post(client, markdown(MAYA), "again.pdf").json()
     assert first == second
     assert len(begun) == 1
@@ -67,7 +67,7 @@ def test_the_same_content_is_one_resume_whatever_it_is_called(client: Client, be
     ],
     ids=["no text", "more than that", "nothing", "a list", "no JSON", "more than 4 MB"],
 )
-def test_a_file_that_is_no_resume_is_refused_at_once(
+def test_a_file_that_is_not_a_resume_is_rejected_at_once(
     client: Client, begun: list[dict[str, Any]], body: dict[str, Any], status: int
 ) -> None:
     headers = {**client.headers(), **body.pop("headers", {})}
@@ -77,14 +77,14 @@ def test_a_file_that_is_no_resume_is_refused_at_once(
     assert client.get("/api/resumes")["items"] == begun == []
 
 
-def test_nothing_is_taken_in_under_the_brake(client: Client, begun: list[dict[str, Any]]) -> None:
+def test_no_resume_is_accepted_while_the_brake_is_on(client: Client, begun: list[dict[str, Any]]) -> None:
     client.request("POST", "/api/brake")
     assert post(client, markdown(MAYA)).status_code == 423
     client.request("DELETE", "/api/brake")
     assert begun == []
 
 
-def test_a_day_has_room_for_so_many(client: Client, begun: list[dict[str, Any]]) -> None:
+def test_uploaded_resumes_have_a_daily_limit(client: Client, begun: list[dict[str, Any]]) -> None:
     for number in range(MOST_A_DAY):
         assert post(client, f"Résumé {number}".encode()).status_code == 202
     refused = post(client, b"One more")
@@ -115,7 +115,7 @@ def test_a_resume_that_cannot_be_read_is_reported_and_can_be_uploaded_again(
     assert post(client, markdown(MAYA)).json()["id"] != failed["id"]
 
 
-def test_nobody_sees_or_deletes_what_is_somebody_elses(
+def test_another_users_resume_cannot_be_read_or_deleted(
     chat: ChatServer, client: Client, begun: list[dict[str, Any]]
 ) -> None:
     given = post(client, markdown(MAYA)).json()
@@ -128,7 +128,7 @@ def test_nobody_sees_or_deletes_what_is_somebody_elses(
     assert client.get(f"/api/resumes/{given['id']}")["status"] == "reading"
 
 
-def test_a_deleted_resume_is_gone_with_its_file_also_for_export_and_erasure(
+def test_a_deleted_resume_and_its_file_are_also_gone_from_export_and_erasure(
     client: Client, begun: list[dict[str, Any]]
 ) -> None:
     kept = post(client, b"Kept").json()

@@ -84,7 +84,7 @@ def problem(world: World, approval_id: str = "ap_1") -> str | None:
     [({"bounce": BOUNCE}, "Your mail came back"), ({"complaint": COMPLAINT}, "was reported as spam")],
     ids=["a bounce", "a complaint"],
 )
-def test_a_mail_that_comes_back_ends_mails_to_that_address_and_shows_in_the_queue(
+def test_a_bounced_mail_stops_mails_to_its_address_and_is_shown_in_the_queue(
     world: World, about: dict[str, Any], said: str
 ) -> None:
     world.ask("ap_1")
@@ -114,7 +114,7 @@ def test_a_mail_that_comes_back_ends_mails_to_that_address_and_shows_in_the_queu
     ],
     ids=["out of office", "no spam"],
 )
-def test_an_uncertain_delivery_report_changes_nothing(world: World, about: dict[str, Any]) -> None:
+def test_an_inconclusive_delivery_report_changes_nothing(world: World, about: dict[str, Any]) -> None:
     world.ask("ap_1")
     world.sweep()
     world.aws.invoke(SWEEP, event_of(world.wire.mails[0], **about))
@@ -122,7 +122,7 @@ def test_an_uncertain_delivery_report_changes_nothing(world: World, about: dict[
     assert world.approval("ap_1").mail_at
 
 
-def test_a_mail_that_is_not_ours_changes_nothing(world: World) -> None:
+def test_a_report_about_an_unknown_mail_changes_nothing(world: World) -> None:
     world.ask("ap_1")
     world.sweep()
     [mail] = world.wire.mails
@@ -133,7 +133,7 @@ def test_a_mail_that_is_not_ours_changes_nothing(world: World) -> None:
 
 
 @pytest.mark.parametrize("about", [{"bounce": BOUNCE}, {"complaint": COMPLAINT}], ids=["a bounce", "a complaint"])
-def test_the_rule_of_the_template_lets_it_through(world: World, about: dict[str, Any]) -> None:
+def test_the_templates_event_rule_matches_delivery_reports(world: World, about: dict[str, Any]) -> None:
     world.ask("ap_1")
     world.sweep()
     event = event_of(world.wire.mails[0], **about)
@@ -144,7 +144,7 @@ def test_the_rule_of_the_template_lets_it_through(world: World, about: dict[str,
     assert event["detail"]["mail"]["tags"]["ses:configuration-set"] == [TEMPLATE.text(named)]
 
 
-def test_an_answered_question_says_nothing_of_its_mail(world: World) -> None:
+def test_a_decided_approval_shows_no_mail_problem(world: World) -> None:
     world.ask("ap_1")
     world.sweep()
     world.aws.invoke(SWEEP, event_of(world.wire.mails[0], bounce=BOUNCE))

@@ -85,7 +85,7 @@ def counts(database: Database[dict[str, Any]], client: Client) -> dict[str, Any]
 # --- who has it -------------------------------------------------------------------------------------------------------
 
 
-def test_the_share_has_the_variant_and_everybody_else_the_base(
+def test_the_chosen_share_of_users_gets_the_variant_and_the_others_the_base(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     ours, others = user(True), user(False)
@@ -114,7 +114,7 @@ def test_a_conversation_keeps_its_variant_in_every_protocol(
         assert instructed(model)
 
 
-def test_a_conversation_that_began_before_the_trial_stays_out(
+def test_a_conversation_from_before_the_trial_is_excluded(
     database: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(True)
@@ -125,7 +125,7 @@ def test_a_conversation_that_began_before_the_trial_stays_out(
     assert "variant" not in receipt(client, conversation_id)
 
 
-def test_other_roles_and_a_design_that_was_asked_for_stay_out(
+def test_other_roles_and_explicitly_chosen_designs_are_excluded(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(True)
@@ -134,7 +134,7 @@ def test_other_roles_and_a_design_that_was_asked_for_stay_out(
     assert not trial["agent_variant_counts"].count_documents({"user_id": client.user_id})
 
 
-def test_a_trial_that_ended_takes_conversations_under_way_back(
+def test_the_end_of_a_trial_returns_its_conversations_to_the_base(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(True)
@@ -157,7 +157,7 @@ def test_a_trial_that_ended_takes_conversations_under_way_back(
     ],
     ids=["no trial", "no flags", "no rules", "nothing", "an unknown variant", "a boolean"],
 )
-def test_nonsense_means_the_base(
+def test_an_invalid_rollout_document_means_the_base(
     database: Database[dict[str, Any]],
     user: Callable[[bool], Client],
     model: ModelServer,
@@ -169,7 +169,7 @@ def test_nonsense_means_the_base(
     assert not instructed(model)
 
 
-def test_a_variant_that_this_release_does_not_know_means_the_base_and_is_not_counted(
+def test_an_unknown_variant_means_the_base_and_is_not_counted(
     database: Database[dict[str, Any]], user: Callable[[bool], Client]
 ) -> None:
     put(database, begin_trial(Rollout(), "of-tomorrow", ("chat",), 10, 0.0, "t1", ""))
@@ -177,7 +177,7 @@ def test_a_variant_that_this_release_does_not_know_means_the_base_and_is_not_cou
     assert "variant" not in receipt(client, client.say("Hello").conversation_id)
 
 
-def test_a_pinned_user_has_the_variant_at_once_and_is_not_counted(
+def test_a_pinned_user_gets_the_variant_at_once_and_is_not_counted(
     server: ChatServer, trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(False)
@@ -217,7 +217,7 @@ def test_turns_are_counted_by_user_and_variant(
     assert found.get("slow", 0) == 0, "our own part of it, without the model's"
 
 
-def test_a_turn_that_meets_a_limit_is_no_failure_of_its_variant(
+def test_a_turn_that_hits_a_limit_is_not_a_failure_of_its_variant(
     server: ChatServer, trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(True)
@@ -231,7 +231,7 @@ def test_a_turn_that_meets_a_limit_is_no_failure_of_its_variant(
 
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["the first", "a later one"])
-def test_a_killed_turn_is_counted_once_as_a_failed_one(
+def test_a_killed_turn_is_counted_once_as_failed(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], is_first: bool
 ) -> None:
     client = user(True)
@@ -252,7 +252,7 @@ def test_a_killed_turn_is_counted_once_as_a_failed_one(
     assert (found["conversations"], found["turns"], found["failed"]) == (1, 3 + (not is_first), 1)
 
 
-def test_a_later_leg_counts_conversations_of_its_own_alone(
+def test_a_leg_counts_only_its_own_conversations(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(True)
@@ -267,7 +267,7 @@ def test_a_later_leg_counts_conversations_of_its_own_alone(
     assert tags == {"t1:0:brief": 1, "t1:1:brief": 1}
 
 
-def test_proposals_carry_the_name_of_what_they_are_counted_under(
+def test_proposals_are_stored_with_the_variant_they_count_for(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(True)
@@ -284,7 +284,7 @@ def test_proposals_carry_the_name_of_what_they_are_counted_under(
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_three_failed_turns_in_a_row_take_a_conversation_back_and_say_so(
+def test_three_failed_turns_in_a_row_return_a_conversation_to_the_base_and_say_so(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(True)
@@ -301,7 +301,7 @@ def test_three_failed_turns_in_a_row_take_a_conversation_back_and_say_so(
 
 
 @pytest.mark.parametrize("protocol", ["plain", "ai_sdk"])
-def test_three_turns_that_died_take_a_conversation_back_and_the_next_answer_says_so(
+def test_three_killed_turns_return_a_conversation_to_the_base_and_say_so(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer, protocol: str
 ) -> None:
     client = user(True)
@@ -326,7 +326,7 @@ def test_three_turns_that_died_take_a_conversation_back_and_the_next_answer_says
 
 
 @pytest.mark.thorough
-def test_the_base_says_nothing_of_going_back(
+def test_failing_turns_of_the_base_do_not_mention_a_return(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(False)
@@ -351,7 +351,7 @@ def test_the_base_says_nothing_of_going_back(
     ],
     ids=["a design", "a prompt", "a prompt of another role", "a provider", "a model that would judge itself"],
 )
-async def test_a_variant_that_cannot_be_built_ends_the_start_by_name(
+async def test_a_variant_that_cannot_be_built_is_named_at_startup(
     server: ChatServer, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], problem: str
 ) -> None:
     broken = replace(Variant(name="broken", since=variants.VARIANTS[0].since), **changes)

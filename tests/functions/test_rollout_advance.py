@@ -92,7 +92,7 @@ async def looked(services: Services) -> str:
 
 
 @pytest.mark.thorough
-async def test_an_equal_variant_goes_from_10_to_50_to_100_percent_in_three_weeks_and_is_kept(
+async def test_an_equally_good_variant_reaches_100_percent_in_three_weeks_and_is_kept(
     services: Services, operate: Operate, clock: FakeClock
 ) -> None:
     operate("begin", "brief")
@@ -120,7 +120,7 @@ async def counted_alone(services: Services, users: int, name: str = "u", **chang
     await services.rollouts.database["agent_variant_counts"].insert_many(rows)
 
 
-async def test_a_variant_whose_first_texts_are_slow_goes_back_and_the_journal_says_why(
+async def test_a_variant_with_slow_first_texts_is_rolled_back_with_a_reason(
     services: Services, operate: Operate, clock: FakeClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     operate("begin", "brief", "--why", "Shorter answers")
@@ -135,7 +135,9 @@ async def test_a_variant_whose_first_texts_are_slow_goes_back_and_the_journal_sa
     assert "first texts above 1 s: 10.0%" in operate("show")
 
 
-async def test_an_emergency_is_not_waited_for(services: Services, operate: Operate, clock: FakeClock) -> None:
+async def test_an_emergency_rolls_the_variant_back_at_once(
+    services: Services, operate: Operate, clock: FakeClock
+) -> None:
     operate("begin", "brief")
     await counted(services, with_it=19, without=180, failed=5)
     assert await looked(services) == "", "190 turns"
@@ -145,7 +147,7 @@ async def test_an_emergency_is_not_waited_for(services: Services, operate: Opera
     assert (await current(services)).journal[-1].why == ("emergency: 50.0% of 200 turns failed, the base's 0.0%",)
 
 
-async def test_an_unreadable_rollout_is_reported_and_left(
+async def test_an_unreadable_rollout_is_reported_and_left_unchanged(
     services: Services, operate: Operate, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await services.rollouts.database["agent_rollout"].insert_one({"_id": "rollout", "trial": 7})
@@ -157,7 +159,7 @@ async def test_an_unreadable_rollout_is_reported_and_left(
     assert "Nothing is being tried" in operate("show")
 
 
-async def test_nothing_is_tried_and_nothing_begins_by_itself(
+async def test_without_a_trial_no_variant_starts_by_itself(
     services: Services, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert await looked(services) == ""
@@ -165,7 +167,7 @@ async def test_nothing_is_tried_and_nothing_begins_by_itself(
     assert metrics(capsys)["RolloutShare"] == 0
 
 
-async def test_a_finding_on_a_trial_that_an_operator_changed_meanwhile_changes_nothing(
+async def test_a_result_for_a_trial_changed_by_an_operator_is_ignored(
     services: Services, operate: Operate, clock: FakeClock
 ) -> None:
     operate("begin", "brief")
@@ -183,9 +185,7 @@ def metrics(capsys: pytest.CaptureFixture[str]) -> Document:
 
 
 @pytest.mark.thorough
-async def test_the_table_shows_what_is_declared_and_what_the_next_look_waits_for(
-    services: Services, operate: Operate
-) -> None:
+async def test_the_table_shows_declared_variants_and_the_next_check(services: Services, operate: Operate) -> None:
     shown = operate("begin", "brief")
     assert f"brief           default         2026-11-24          10 %              0  {PROMPT}" in shown
     assert "brief: trying, 10 % of the users since 2027-01-15 08:00 UTC" in shown
@@ -197,7 +197,7 @@ async def test_the_table_shows_what_is_declared_and_what_the_next_look_waits_for
     assert "cost of a conversation: $0.0060, the base's $0.0060, limit $0.0200 (p = 1)" in shown
 
 
-async def test_the_table_counts_conversations_and_names_variants_that_are_no_longer_declared(
+async def test_the_table_counts_conversations_and_lists_undeclared_variants(
     services: Services, operate: Operate
 ) -> None:
     assignment = {"trial": "t1", "leg": 0, "given_up": False}
@@ -211,7 +211,7 @@ async def test_the_table_counts_conversations_and_names_variants_that_are_no_lon
     assert "of-yesterday    no longer declared: they have the base                1" in shown
 
 
-async def test_a_step_that_is_forced_counts_anew_and_an_end_takes_everybody_back(
+async def test_a_forced_step_restarts_the_counts_and_an_end_returns_all_users_to_the_base(
     services: Services, operate: Operate
 ) -> None:
     operate("begin", "brief")
@@ -225,7 +225,7 @@ async def test_a_step_that_is_forced_counts_anew_and_an_end_takes_everybody_back
     assert (await current(services)).trial is None
 
 
-async def test_one_is_tried_at_a_time_and_a_kept_one_makes_room(services: Services, operate: Operate) -> None:
+async def test_only_one_variant_is_tried_at_a_time_until_it_is_kept(services: Services, operate: Operate) -> None:
     operate("begin", "brief")
     with pytest.raises(WrongUsage, match="brief is being tried"):
         operate("begin", "brief")
@@ -250,7 +250,7 @@ def with_state(rollout: Rollout, state: str) -> Rollout:
         (("show", "all"), "takes 0 arguments"),
     ],
 )
-async def test_an_inconsistent_rollout_is_refused(
+async def test_an_inconsistent_rollout_is_rejected(
     services: Services, operate: Operate, given: tuple[str, ...], problem: str
 ) -> None:
     with pytest.raises(WrongUsage, match=problem):
@@ -258,13 +258,13 @@ async def test_an_inconsistent_rollout_is_refused(
     assert await services.rollouts.get() is None
 
 
-async def test_a_variant_begins_on_its_day(services: Services, operate: Operate, clock: FakeClock) -> None:
+async def test_a_variant_starts_on_its_date(services: Services, operate: Operate, clock: FakeClock) -> None:
     clock.now = 1_700_000_000.0
     with pytest.raises(WrongUsage, match="from 2026-11-24 on"):
         operate("begin", "brief")
 
 
-async def test_nothing_to_step_or_end(services: Services, operate: Operate) -> None:
+async def test_stepping_or_ending_without_a_trial_fails(services: Services, operate: Operate) -> None:
     for given in (("step", "50"), ("end",)):
         with pytest.raises(NotFound):
             operate(*given)

@@ -75,7 +75,7 @@ async def writes_of_a_turn(services: ChatServices, *, first: bool) -> int:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("is_first", [True, False], ids=["the first turn", "a later turn"])
-async def test_a_turn_that_dies_at_any_write_is_counted_once(
+async def test_a_turn_killed_at_any_write_is_counted_once(
     services: ChatServices, model: ModelServer, is_first: bool
 ) -> None:
     writes = await writes_of_a_turn(services, first=is_first)

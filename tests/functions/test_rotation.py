@@ -183,7 +183,7 @@ def user(stage: Stage) -> Iterator[Client]:
         yield user
 
 
-def test_only_the_distribution_gets_through_also_with_a_new_secret(stage: Stage, user: Client) -> None:
+def test_only_the_distribution_is_let_through_even_after_a_rotation(stage: Stage, user: Client) -> None:
     def status(**headers: str) -> int:
         given = {**user.headers(), **headers}
         return user.http.get(f"{stage.chat.url}/api/conversations", headers=given).status_code
@@ -198,14 +198,14 @@ def test_only_the_distribution_gets_through_also_with_a_new_secret(stage: Stage,
 
 
 @pytest.mark.thorough
-def test_a_user_of_the_database_that_is_gone_fails_no_turn(stage: Stage, user: Client) -> None:
+def test_a_deleted_database_user_fails_no_turn(stage: Stage, user: Client) -> None:
     user.say("Hello")
     change_database_user(stage, "mongodb-uri", "app")
     assert user.say("Are you there?").last.name == "done"
 
 
 @pytest.mark.thorough
-def test_a_restored_environment_knows_what_was_rotated_since_its_snapshot(stage: Stage, user: Client) -> None:
+def test_a_restored_environment_reads_secrets_rotated_since_its_snapshot(stage: Stage, user: Client) -> None:
     rotate_shared_secret(stage)
     assert user.http.post(f"{stage.chat.url}/after-restore").status_code == 200
     assert user.request("GET", "/api/conversations").status_code == 401
@@ -213,7 +213,7 @@ def test_a_restored_environment_knows_what_was_rotated_since_its_snapshot(stage:
     assert user.http.get(f"{stage.chat.url}/api/conversations", headers=headers).status_code == 200
 
 
-def test_the_health_check_names_what_does_not_answer(stage: Stage, user: Client) -> None:
+def test_the_health_check_names_services_that_do_not_answer(stage: Stage, user: Client) -> None:
     def health(headers: dict[str, str]) -> httpx2.Response:
         return user.http.get(f"{stage.chat.url}/healthz", headers=headers)
 
@@ -229,7 +229,7 @@ def test_the_health_check_names_what_does_not_answer(stage: Stage, user: Client)
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_database_that_hangs_is_told_in_time(stage: Stage, user: Client) -> None:
+def test_the_health_check_reports_a_hanging_database_in_time(stage: Stage, user: Client) -> None:
     stage.database.hold()
     try:
         answer = user.http.get(f"{stage.chat.url}/healthz", headers=FROM_OUTSIDE, timeout=HEALTH_SECONDS)

@@ -108,7 +108,7 @@ def gate(mongodb_uri: str) -> Iterator[Gate]:
     [(False, COMMANDS_BEFORE_THE_MODEL), (True, COMMANDS_OF_A_NEW_CONVERSATION)],
     ids=["of a conversation", "of a new one"],
 )
-def test_all_reads_of_a_turn_but_the_brake_are_sent_before_any_answer(
+def test_all_reads_of_a_turn_but_the_brake_are_sent_before_any_response(
     chat: ChatServer, gate: Gate, model: ModelServer, is_new: bool, commands: int
 ) -> None:
     settings = replace(chat.settings, mongodb_uri=f"mongodb://127.0.0.1:{gate.port}")

@@ -7,7 +7,7 @@ from infra.local.model_server import ModelServer
 from tests.servers import Client
 
 
-def test_the_second_turn_transforms_no_schema_of_a_tool(
+def test_the_second_turn_transforms_no_tool_schema(
     client: Client, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transformed = list[str]()

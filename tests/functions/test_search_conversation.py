@@ -28,7 +28,7 @@ def looked_up(
 
 
 @pytest.mark.thorough
-def test_older_turns_are_found_by_their_words_in_every_conversation(client: Client, model: ModelServer) -> None:
+def test_older_turns_are_found_by_words_in_every_conversation(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Granite is a rock."))
     earlier = client.say("What is granite?").conversation_id
     here = client.say("And what about basalt?").conversation_id
@@ -41,7 +41,7 @@ def test_older_turns_are_found_by_their_words_in_every_conversation(client: Clie
     assert looked_up(client, model, "obsidian") == []
 
 
-def test_the_question_just_asked_is_not_found(client: Client, model: ModelServer) -> None:
+def test_the_current_question_is_not_found(client: Client, model: ModelServer) -> None:
     said = client.say("I like obsidian.").conversation_id
     found = looked_up(client, model, "obsidian", said, says="When did I speak of obsidian?")
     assert [each["text"] for each in found if each["by"] == "the user"] == ["I like obsidian."]
@@ -56,7 +56,9 @@ def test_the_question_just_asked_is_not_found(client: Client, model: ModelServer
 
 
 @pytest.mark.thorough
-def test_others_and_excluded_messages_are_not_found(client: Client, chat: ChatServer, model: ModelServer) -> None:
+def test_other_users_messages_and_excluded_ones_are_not_found(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
     with Client(chat.url, f"auth0|{uuid.uuid4().hex}") as somebody:
         somebody.say("My secret is feldspar")
     client.say("My own secret is feldspar too")
@@ -69,7 +71,7 @@ def test_others_and_excluded_messages_are_not_found(client: Client, chat: ChatSe
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_after_120_turns_the_first_question_is_answered_with_its_words_and_a_turn_costs_no_more(
+def test_after_120_turns_the_first_question_is_still_found_at_no_higher_cost(
     client: Client, model: ModelServer
 ) -> None:
     conversation_id, costs = client.say("Is a lighthouse keeper still a job?").conversation_id, list[float]()

@@ -15,11 +15,11 @@ def put(client: Client, **chosen: Any) -> Any:
     return client.request("PUT", "/api/settings", json=chosen)
 
 
-def test_a_new_user_has_a_level_and_nothing_else_set(client: Client) -> None:
+def test_a_new_user_has_only_a_level_set(client: Client) -> None:
     assert client.get("/api/settings") == NEVER_SET
 
 
-def test_a_set_setting_stays_and_the_others_are_unchanged(client: Client, chat: ChatServer) -> None:
+def test_changing_one_setting_leaves_the_others_unchanged(client: Client, chat: ChatServer) -> None:
     assert put(client, language="pt-BR", time_zone="America/Sao_Paulo").status_code == 200
     assert put(client, level="L2").json() == {**client.get("/api/settings"), "refused": {}}
     assert client.get("/api/settings") == {
@@ -58,7 +58,7 @@ def test_a_set_setting_stays_and_the_others_are_unchanged(client: Client, chat: 
         {"ceiling": "L9"},
     ],
 )
-def test_an_unknown_setting_is_refused_alone(client: Client, wrong: dict[str, Any]) -> None:
+def test_only_the_invalid_setting_is_rejected(client: Client, wrong: dict[str, Any]) -> None:
     refused = put(client, **wrong)
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
     right = {"level": "L2", "ceiling": "L2", "language": "de", "time_zone": "Europe/Lisbon", **MAILS}
@@ -72,7 +72,7 @@ def test_an_unknown_setting_is_refused_alone(client: Client, wrong: dict[str, An
     }
 
 
-def test_a_ceiling_below_the_level_counts_with_it_for_nothing(client: Client) -> None:
+def test_a_ceiling_below_its_level_rejects_both(client: Client) -> None:
     assert put(client, level="L2", ceiling="L1").status_code == 422
     changed = put(client, level="L2", ceiling="L1", language="de").json()
     assert changed.pop("refused").keys() == {"ceiling"}
@@ -80,13 +80,13 @@ def test_a_ceiling_below_the_level_counts_with_it_for_nothing(client: Client) ->
 
 
 @pytest.mark.parametrize("wrong", [{"user_id": "auth0|somebody-else"}, {"language": None, "time_zone": "Mars/Olympus"}])
-def test_an_absurd_setting_changes_nothing(client: Client, wrong: dict[str, Any]) -> None:
+def test_an_invalid_settings_request_changes_nothing(client: Client, wrong: dict[str, Any]) -> None:
     more = {"language": "de"} if "user_id" in wrong else {}
     assert put(client, **more, **wrong).status_code == 422
     assert client.get("/api/settings") == NEVER_SET
 
 
-def test_a_zone_that_no_longer_exists_counts_as_none(client: Client, chat: ChatServer) -> None:
+def test_a_time_zone_that_no_longer_exists_counts_as_unset(client: Client, chat: ChatServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         document = {"_id": client.user_id, "user_id": client.user_id, "language": "de", "time_zone": "Mars/Olympus"}
         mongo[chat.settings.mongodb_database]["agent_settings"].insert_one(document)

@@ -51,7 +51,7 @@ class Reader:
 
 @pytest.mark.thorough
 @pytest.mark.anyio
-async def test_events_that_a_slow_reader_missed_are_written_at_once(
+async def test_events_missed_by_a_slow_reader_are_written_at_once(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     model.script(calls(call("get_user_profile")), Reply(text="You are new here."))

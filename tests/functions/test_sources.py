@@ -40,7 +40,7 @@ def saved(client: Client, conversation_id: str = "c_sources") -> dict[str, Any]:
     return client.get(f"/api/conversations/{conversation_id}?as=ui")["messages"][-1]
 
 
-def test_sources_name_each_record_that_the_tools_returned_once(client: Client, model: ModelServer) -> None:
+def test_sources_list_each_record_returned_by_the_tools_only_once(client: Client, model: ModelServer) -> None:
     told = sources(asks(client, model))
     [memory] = client.get("/api/memories")["items"]
     assert told[0] == {
@@ -87,7 +87,7 @@ def finds_three_and_says(client: Client, model: ModelServer, answer: Reply) -> N
     ],
     ids=["words", "name", "another case", "name of a place of work", "figure", "two", "one retold", "nothing of them"],
 )
-def test_an_answer_names_the_records_whose_own_words_it_says(
+def test_an_answer_lists_the_records_whose_words_it_uses(
     client: Client, model: ModelServer, answer: str, named: list[str]
 ) -> None:
     finds_three_and_says(client, model, Reply(text=answer))
@@ -97,7 +97,7 @@ def test_an_answer_names_the_records_whose_own_words_it_says(
     assert sorted(word for each in told for word in ("Lisbon", "hours", "nurses") if word in each["text"]) == named
 
 
-def test_every_protocol_and_a_message_that_is_posted_again_name_the_same(client: Client, model: ModelServer) -> None:
+def test_every_protocol_and_a_repeated_message_list_the_same_sources(client: Client, model: ModelServer) -> None:
     finds_three_and_says(client, model, Reply(text="You live in Lisbon."))
     body = {"threadId": "c_same", "runId": "r1", "state": {}, "tools": [], "context": [], "forwardedProps": {}}
     asked = {"id": "m1", "role": "user", "content": "Where do I live?"}
@@ -111,7 +111,7 @@ def test_every_protocol_and_a_message_that_is_posted_again_name_the_same(client:
     ] == told
 
 
-def test_sources_come_once_the_answer_is_said_also_where_it_breaks_off(client: Client, model: ModelServer) -> None:
+def test_sources_are_sent_after_the_answer_even_if_it_breaks_off(client: Client, model: ModelServer) -> None:
     finds_three_and_says(client, model, Reply(text=["You live in Lisbon, ", "and"], fault="cut", fault_after=1))
     names = [event.name for event in client.say("Where do I live?").events]
     assert names[-2:] == ["sources", "error"]
@@ -135,7 +135,7 @@ def test_a_source_that_a_client_forges_is_ignored(client: Client, model: ModelSe
     assert "forged" not in str(client.get("/api/conversations/c_sources?as=ui"))
 
 
-def test_steps_have_the_labels_that_people_read(client: Client, model: ModelServer) -> None:
+def test_steps_have_human_readable_labels(client: Client, model: ModelServer) -> None:
     events = asks(client, model)
     titles = [event.data["title"] for event in events if event.name == "tool-input-available"]
     assert titles == ["Looking at what I know of you…"] * 3
@@ -155,7 +155,7 @@ def test_messages_have_their_time_cost_and_feedback_as_metadata(client: Client, 
 
 
 @pytest.mark.thorough
-def test_an_answer_under_way_names_its_sources_to_who_comes_later(client: Client, model: ModelServer) -> None:
+def test_a_running_answer_sends_its_sources_to_clients_that_join_later(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     look = calls(call("query_user_knowledge", only="memories", query="Lisbon"))
     model.script(look, Reply(text=["You live ", "in Lisbon."], hold_after=1))
@@ -188,7 +188,7 @@ class Ahead:
     ("protocol", "names"),
     [("plain", ["sources", "error"]), ("ai_sdk", [CHUNK, "error"]), ("ag_ui", ["CUSTOM", "RUN_ERROR"])],
 )
-def test_a_dead_processs_answer_names_its_sources_in_stream_and_list(
+def test_a_killed_answer_has_its_sources_in_the_stream_and_when_reloaded(
     chat: ChatServer, client: Client, model: ModelServer, protocol: str, names: list[str]
 ) -> None:
     finds_three_and_says(client, model, Reply(text=["You live in Lisbon, ", "and"], hold_after=1))

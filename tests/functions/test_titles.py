@@ -54,7 +54,7 @@ def talk(client: Client, model: ModelServer, database: Stored) -> Callable[..., 
     return told
 
 
-def test_a_long_first_message_gives_its_conversation_a_title_of_its_words(
+def test_a_long_first_message_is_shortened_to_a_title_in_its_own_words(
     client: Client, model: ModelServer, talk: Callable[..., str]
 ) -> None:
     conversation_id = talk(SAID, named(f" {TITLE}. "))
@@ -70,7 +70,7 @@ def test_a_long_first_message_gives_its_conversation_a_title_of_its_words(
 @pytest.mark.parametrize(
     "answer", everyday(2, ["Become a millionaire in Berlin", "[roles](https://evil.example)", "", "x" * 61])
 )
-def test_a_title_with_other_words_is_not_taken(client: Client, talk: Callable[..., str], answer: str) -> None:
+def test_a_title_with_other_words_is_rejected(client: Client, talk: Callable[..., str], answer: str) -> None:
     begins = title_of(client, talk(SAID, named(answer)))
     assert SAID.startswith(begins.removesuffix("…"))
 
@@ -81,7 +81,7 @@ def test_a_short_message_is_its_own_title(client: Client, model: ModelServer) ->
     assert model.beside == []
 
 
-def test_an_answer_waits_for_no_title_and_fails_by_none(client: Client, model: ModelServer) -> None:
+def test_an_answer_neither_waits_for_its_title_nor_fails_with_it(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Gladly."), Reply(to=BESIDE, text="{", hold_after=0))
     first = client.say(SAID)
     assert first.events[-1].name == "done"
@@ -92,7 +92,7 @@ def test_an_answer_waits_for_no_title_and_fails_by_none(client: Client, model: M
         assert SAID.startswith(title_of(client, each.conversation_id).removesuffix("…"))
 
 
-def test_a_title_is_forgotten_with_the_message_that_it_was_made_of(
+def test_a_title_is_forgotten_with_its_message(
     client: Client, model: ModelServer, database: Stored, talk: Callable[..., str]
 ) -> None:
     conversation_id = talk(SAID, named(TITLE))

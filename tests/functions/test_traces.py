@@ -62,7 +62,7 @@ def below(collector: Collector, parent: Received) -> list[Received]:
 
 
 @pytest.mark.thorough
-def test_a_turn_its_approval_and_a_thumb_are_one_tree(
+def test_a_turn_its_approval_and_its_rating_form_one_trace(
     chat: ChatServer, app: CandidateAppServer, model: ModelServer, collector: Collector
 ) -> None:
     calls_three_tools(model)
@@ -87,7 +87,7 @@ def test_a_turn_its_approval_and_a_thumb_are_one_tree(
 
 
 @pytest.mark.thorough
-def test_nobodys_words_are_sent_unless_they_are_asked_for(
+def test_traces_contain_no_user_content_unless_configured(
     chat: ChatServer, app: CandidateAppServer, model: ModelServer, collector: Collector
 ) -> None:
     calls_three_tools(model)
@@ -103,7 +103,7 @@ def test_nobodys_words_are_sent_unless_they_are_asked_for(
 
 
 @pytest.mark.thorough
-def test_a_failed_turn_says_by_what_and_not_in_whose_words(
+def test_a_failed_turns_trace_names_the_error_without_user_content(
     chat: ChatServer, model: ModelServer, collector: Collector
 ) -> None:
     model.fault = Reply(fault=400)
@@ -118,7 +118,9 @@ def test_a_failed_turn_says_by_what_and_not_in_whose_words(
 
 
 @pytest.mark.thorough
-def test_the_collectors_headers_are_sent_along(chat: ChatServer, model: ModelServer, collector: Collector) -> None:
+def test_the_configured_headers_are_sent_to_the_collector(
+    chat: ChatServer, model: ModelServer, collector: Collector
+) -> None:
     collector.headers = {"authorization": "Basic abc=", "x-project": "agent"}
     with traced(chat, collector, traces_headers="Authorization=Basic abc=,X-Project=agent") as user:
         user.say("Hello")
@@ -126,16 +128,14 @@ def test_the_collectors_headers_are_sent_along(chat: ChatServer, model: ModelSer
 
 
 @pytest.mark.thorough
-def test_a_collector_that_does_not_answer_holds_up_no_answer(
-    chat: ChatServer, model: ModelServer, collector: Collector
-) -> None:
+def test_a_silent_collector_delays_no_answer(chat: ChatServer, model: ModelServer, collector: Collector) -> None:
     collector.answers.clear()
     with traced(chat, collector) as user, user.open({"message": "Hello"}) as events:
         assert [event.name for event in events][-1] == "done"
 
 
 @pytest.mark.anyio
-async def test_headers_that_no_request_can_have_fail_nothing(collector: Collector) -> None:
+async def test_invalid_collector_headers_fail_no_turn(collector: Collector) -> None:
     settings = settings_for("", "", traces_url=collector.url, traces_headers="X-Key=\u2603")
     logger = make_logger("CRITICAL")
     async with httpx2.AsyncClient() as http:
@@ -152,7 +152,7 @@ def nonsense(*_: Any, **__: Any) -> NoReturn:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("broken", ["encoder", "request", "secrets"])
-def test_whatever_an_exporter_raises_fails_no_turn_and_is_logged(
+def test_an_exporter_error_is_logged_and_fails_no_turn(
     chat: ChatServer,
     model: ModelServer,
     collector: Collector,
@@ -195,5 +195,5 @@ print([each for each in sys.modules if each.startswith(("opentelemetry.sdk", "op
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_where_no_traces_are_sent_nothing_that_sends_them_is_imported() -> None:
+def test_the_exporter_is_not_imported_while_traces_are_off() -> None:
     assert subprocess.check_output([sys.executable, "-c", LOOK], text=True) == "[]\n"

@@ -21,7 +21,7 @@ def activity_of(answer: Answer) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("protocol", ["plain", "ai_sdk", "ag_ui"])
-def test_a_turns_activity_is_told_at_its_end_in_every_protocol(client: Client, protocol: str) -> None:
+def test_a_turns_activity_is_sent_at_its_end_in_every_protocol(client: Client, protocol: str) -> None:
     words = "Remember that I live in Lisbon."
     match protocol:
         case "plain":
@@ -40,7 +40,7 @@ def test_a_turns_activity_is_told_at_its_end_in_every_protocol(client: Client, p
     assert told == feed(client)
 
 
-def test_an_asked_and_then_done_change_is_told_in_its_turn(person: Client, model: ModelServer) -> None:
+def test_a_change_approved_and_executed_in_a_turn_is_sent_in_that_turn(person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
     assert [each["type"] for each in activity_of(answer)] == ["approval.asked"]
@@ -56,20 +56,20 @@ def test_an_asked_and_then_done_change_is_told_in_its_turn(person: Client, model
     assert activity_of(answer) + activity_of(decided) == feed(person)
 
 
-def test_a_workflow_that_a_turn_begins_is_told(client: Client, model: ModelServer) -> None:
+def test_a_workflow_started_by_a_turn_is_sent_in_its_stream(client: Client, model: ModelServer) -> None:
     model.script(calls(call("generate_qwestly_card")), Reply(text="I am on it."))
     begun, *_ = activity_of(client.say("Draft my card"))
     assert (begun["type"], begun["role"]) == ("draft.started", "cards")
     assert begun in feed(client)
 
 
-def test_a_turn_that_only_looks_tells_nothing(client: Client, model: ModelServer) -> None:
+def test_a_read_only_turn_sends_no_activity(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     model.script(calls(call("query_user_knowledge", only="memories", query="Lisbon")), Reply(text="In Lisbon."))
     assert activity_of(client.say("Where do I live?")) == []
 
 
-def test_an_event_of_another_conversation_is_not_told(client: Client, model: ModelServer) -> None:
+def test_an_event_from_another_conversation_is_not_sent(client: Client, model: ModelServer) -> None:
     model.script(calls(call("generate_qwestly_card")), Reply(text=["I am ", "on it."], hold_after=1))
     with client.open({"message": "Draft my card"}) as events:
         seen = [next(events)]

@@ -65,7 +65,7 @@ def page(request: pytest.FixtureRequest, person: Client, one_address: str, chat:
 
 
 @pytest.mark.thorough
-def test_an_answer_is_resumed_where_turns_go(page: Page, model: ModelServer) -> None:
+def test_an_answer_is_resumed_at_the_url_for_turns(page: Page, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with page.turns.open({"message": "Hello"}) as first:
         seen = [next(first)]
@@ -80,7 +80,7 @@ def test_an_answer_is_resumed_where_turns_go(page: Page, model: ModelServer) -> 
 
 
 @pytest.mark.thorough
-def test_a_turn_is_stopped_by_any_url(page: Page, model: ModelServer) -> None:
+def test_a_turn_can_be_stopped_through_either_url(page: Page, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with page.turns.open({"message": "Hello"}) as events:
         conversation = next(events).data["conversation_id"]
@@ -92,7 +92,7 @@ def test_a_turn_is_stopped_by_any_url(page: Page, model: ModelServer) -> None:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_the_brake_is_pulled_by_any_url(page: Page, model: ModelServer) -> None:
+def test_the_brake_can_be_pulled_through_either_url(page: Page, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with page.turns.open({"message": "Hello"}) as events:
         run_id = next(events).data["run_id"]
@@ -102,13 +102,13 @@ def test_the_brake_is_pulled_by_any_url(page: Page, model: ModelServer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_decision_is_made_by_any_url(page: Page, model: ModelServer) -> None:
+def test_a_decision_can_be_made_through_either_url(page: Page, model: ModelServer) -> None:
     model.script(wants())
     approval = asked(page.turns.say("Make me head of product"))
     assert decide(page.others, approval, "approve").json()["status"] == "done"
 
 
-def test_the_function_of_everything_else_answers_no_turn(api: ChatServer, client: Client) -> None:
+def test_the_api_function_rejects_turns(api: ChatServer, client: Client) -> None:
     refused = replace(client, url=api.url).request("POST", "/api/chat", json={"message": "Hello"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
     assert client.get("/api/conversations")["items"] == []
@@ -125,7 +125,7 @@ def streams_in(holding: ExitStack, page: Client, model: ModelServer) -> list[str
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_stop_brake_decisions_and_lists_get_through_while_every_slot_of_the_chat_holds_a_stream(
+def test_stop_brake_decisions_and_lists_work_while_every_chat_slot_is_taken(
     one_address: str, person: Client, model: ModelServer, clock: FakeClock, app: CandidateAppServer
 ) -> None:
     page = replace(person, url=one_address)
@@ -158,7 +158,7 @@ def test_stop_brake_decisions_and_lists_get_through_while_every_slot_of_the_chat
 
 
 @pytest.mark.thorough
-def test_a_stream_holds_its_slot_until_the_function_ended_it_also_when_its_reader_left(
+def test_a_stream_keeps_its_slot_until_it_ends_even_if_its_reader_left(
     one_address: str, person: Client, model: ModelServer, clock: FakeClock
 ) -> None:
     page = replace(person, url=one_address)
@@ -182,7 +182,7 @@ def test_a_stream_holds_its_slot_until_the_function_ended_it_also_when_its_reade
 
 
 @pytest.mark.thorough
-def test_a_url_takes_ten_requests_a_second_for_each_slot(one_address: str, person: Client, clock: FakeClock) -> None:
+def test_a_url_accepts_ten_requests_a_second_per_slot(one_address: str, person: Client, clock: FakeClock) -> None:
     def answers(count: int, path: str) -> list[int]:
         with httpx2.Client(headers=person.headers()) as http:
             return [http.get(f"{one_address}{path}").status_code for _ in range(count)]
@@ -194,7 +194,7 @@ def test_a_url_takes_ten_requests_a_second_for_each_slot(one_address: str, perso
 
 
 @pytest.mark.thorough
-def test_an_event_of_more_than_six_megabytes_reaches_no_function(one_address: str, person: Client) -> None:
+def test_a_request_over_six_megabytes_reaches_no_function(one_address: str, person: Client) -> None:
     most = 6 * 2**20
     text, form = {"Content-Type": "application/json"}, {"Content-Type": "application/x-www-form-urlencoded"}
 

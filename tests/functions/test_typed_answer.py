@@ -80,7 +80,7 @@ def test_a_typed_yes_or_no_decides_the_card_before_it(
         ],
     ),
 )
-def test_any_other_word_leaves_the_card_to_its_user(person: Client, model: ModelServer, words: str) -> None:
+def test_any_other_answer_leaves_the_card_pending(person: Client, model: ModelServer, words: str) -> None:
     model.script(wants())
     says(person, model, words, person.say("A better headline?"))
     assert state_of(person) == [("pending", None)]
@@ -88,7 +88,7 @@ def test_any_other_word_leaves_the_card_to_its_user(person: Client, model: Model
 
 @pytest.mark.parametrize("words", ["yes", "no"])
 @pytest.mark.parametrize("tool", ["save_card_as_active", "delete_card"])
-def test_a_public_or_irreversible_change_is_decided_on_its_card_alone(
+def test_a_public_or_irreversible_change_is_decided_only_on_its_card(
     person: Client, model: ModelServer, tool: str, words: str
 ) -> None:
     model.script(Reply(tool_calls=[{"name": tool, "arguments": {"card_id": "one"}}]))
@@ -102,7 +102,7 @@ def test_a_public_or_irreversible_change_is_decided_on_its_card_alone(
     assert USE_THE_CARD in str(model.requests[0].json["messages"])
 
 
-def test_a_typed_yes_decides_nothing_unless_one_card_ended_the_answer_before(
+def test_a_typed_yes_decides_only_the_single_card_that_ended_the_previous_answer(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     two = [wants(), wants("skills", ["SQL", "Go"], call_id="call_2")]
@@ -123,7 +123,7 @@ def test_a_typed_yes_decides_nothing_unless_one_card_ended_the_answer_before(
     assert profile_of(chat, person)["headline"] == "Before"
 
 
-def test_a_yes_that_is_posted_again_decides_nothing_else(person: Client, model: ModelServer) -> None:
+def test_a_yes_posted_again_decides_nothing_else(person: Client, model: ModelServer) -> None:
     model.script(wants(), wants("skills", ["SQL", "Go"], call_id="call_2"), Reply(text="Waits."))
     first = person.say("A better headline?")
     where = {"conversation_id": first.conversation_id, "answers": first.id}
@@ -134,7 +134,7 @@ def test_a_yes_that_is_posted_again_decides_nothing_else(person: Client, model: 
     assert state_of(person) == [("pending", None), ("done", "words")]
 
 
-def test_an_ai_sdk_client_sees_the_card_again_and_the_sentence(person: Client, model: ModelServer) -> None:
+def test_an_ai_sdk_client_gets_the_card_again_with_a_sentence(person: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[{"name": "delete_card", "arguments": {"card_id": "one"}}]))
     person.say_ai_sdk("talk", user_says("Delete my card", "m1"))
     events = person.say_ai_sdk("talk", user_says("yes", "m2"))
@@ -156,7 +156,7 @@ def waits_for_its_button(answer: Answer, card: Answer, model: ModelServer) -> bo
     return is_shown and not model.requests
 
 
-def test_the_question_under_a_card_is_written_by_code_and_kept(person: Client, model: ModelServer) -> None:
+def test_the_question_under_a_card_is_written_by_code_and_stored(person: Client, model: ModelServer) -> None:
     model.script(wants())
     first = person.say("A better headline?")
     assert (first.text, first.last.data["content"]) == (QUESTION, QUESTION)
@@ -169,7 +169,7 @@ def test_the_question_under_a_card_is_written_by_code_and_kept(person: Client, m
     assert model.requests[0].json["messages"][-2] == {"role": "assistant", "content": QUESTION}
 
 
-def test_a_yes_in_a_tab_that_shows_another_answer_decides_nothing(
+def test_a_yes_from_a_tab_with_another_last_answer_decides_nothing(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text="Do you like Lisbon?"))
@@ -186,7 +186,7 @@ def test_a_yes_in_a_tab_that_shows_another_answer_decides_nothing(
     assert state_of(person) == [("done", "words")]
 
 
-def test_a_yes_after_later_answers_brings_its_card_back(person: Client, model: ModelServer) -> None:
+def test_a_yes_after_later_answers_shows_its_card_again(person: Client, model: ModelServer) -> None:
     model.script(wants(), Reply(text="Do you like Lisbon?"))
     first = person.say("A better headline?")
     later = person.say("Wait.", first.conversation_id)
@@ -196,7 +196,7 @@ def test_a_yes_after_later_answers_brings_its_card_back(person: Client, model: M
 
 
 @pytest.mark.parametrize("after", ["Shall I tell you its name?", "Please decide on it there."])
-def test_a_card_that_only_a_model_showed_again_is_not_decided_by_words(
+def test_a_card_shown_again_by_a_model_is_not_decided_by_a_typed_yes(
     person: Client, model: ModelServer, after: str
 ) -> None:
     model.script(wants(), *[Reply(text="Lisbon is a city.")] * 3)
@@ -211,7 +211,7 @@ def test_a_card_that_only_a_model_showed_again_is_not_decided_by_words(
 
 
 @pytest.mark.parametrize("text", ["Do you like Lisbon?", "¿Te gusta Lisboa", "你喜欢里斯本吗？"])
-def test_a_card_below_a_question_of_the_model_is_not_decided_by_words(
+def test_a_card_below_a_question_from_the_model_is_not_decided_by_a_typed_yes(
     person: Client, model: ModelServer, text: str
 ) -> None:
     model.script(Reply(text=text, tool_calls=wants().tool_calls))
@@ -221,7 +221,7 @@ def test_a_card_below_a_question_of_the_model_is_not_decided_by_words(
     assert state_of(person) == [("pending", None)]
 
 
-def test_a_typed_yes_decides_no_older_card_while_a_newer_one_stands_below(
+def test_a_typed_yes_decides_no_older_card_above_a_newer_one(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     model.script(wants())
@@ -236,7 +236,7 @@ def test_a_typed_yes_decides_no_older_card_while_a_newer_one_stands_below(
 
 
 @pytest.mark.parametrize("history", everyday(3, ["whole", "named", "cut off", "ends before the card", "newest alone"]))
-def test_in_use_chat_the_last_message_of_the_assistant_is_named(
+def test_a_use_chat_request_references_the_last_assistant_message(
     person: Client, model: ModelServer, history: str
 ) -> None:
     model.script(Reply(text="Hello."), wants())
@@ -261,7 +261,9 @@ def test_in_use_chat_the_last_message_of_the_assistant_is_named(
 
 
 @pytest.mark.parametrize("shown", ["all", "but the question"])
-def test_in_ag_ui_the_message_with_the_question_is_named(person: Client, model: ModelServer, shown: str) -> None:
+def test_an_ag_ui_request_references_the_message_with_the_question(
+    person: Client, model: ModelServer, shown: str
+) -> None:
     model.script(Reply(text="I would be bolder.", tool_calls=wants().tool_calls))
     run: dict[str, Any] = {"threadId": "c1", "runId": "r1", "state": {}, "tools": [], "context": []}
     hello = {"id": "m1", "role": "user", "content": "A better headline?"}

@@ -82,7 +82,7 @@ def names(chance: random.Random, talk: Talk, tab: list[str]) -> str | None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(count(1, 40)))
-def test_no_message_without_the_id_of_its_answer_changes_a_record(
+def test_no_typed_message_without_its_answers_id_changes_a_record(
     person: Client, model: ModelServer, seed: int
 ) -> None:
     chance = random.Random(seed)

@@ -142,7 +142,7 @@ SEVEN = [
 @pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("each", SEVEN, ids=[each.kind for each in SEVEN])
-def test_a_strangers_text_changes_nothing_even_with_a_judge_who_always_says_yes(stage: Stage, each: Try) -> None:
+def test_untrusted_text_changes_nothing_even_if_the_judge_always_agrees(stage: Stage, each: Try) -> None:
     seen = stage.attempt(each, credulous)
     assert (seen.changed, seen.judged) == (False, 0)
     assert [record["status"] for record in seen.records] == ["pending"]
@@ -162,7 +162,7 @@ def test_a_strangers_text_changes_nothing_even_with_a_judge_who_always_says_yes(
     ],
     ids=lambda each: each.kind if isinstance(each, Try) else "",
 )
-def test_code_asks_about_what_the_message_does_not_name(stage: Stage, wish: Try, value: Any) -> None:
+def test_a_value_not_named_in_the_message_needs_approval_without_a_judge(stage: Stage, wish: Try, value: Any) -> None:
     seen = stage.attempt(wish, credulous, value=value)
     assert (seen.changed, seen.judged) == (False, 0)
 
@@ -170,14 +170,14 @@ def test_code_asks_about_what_the_message_does_not_name(stage: Stage, wish: Try,
 WISH = Try("wish", "Please set my location to Lisbon", "location", "Lisbon")
 
 
-def test_a_judge_who_is_late_means_that_it_is_asked(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_timeout_means_that_approval_is_needed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(propose, "JUDGE_SECONDS", 0.05)
     late = wishes(WISH.message, hold_after=0)
     assert not stage.attempt(WISH, lambda _: [late]).changed
     stage.model.release()
 
 
-def test_a_judge_whom_the_user_cannot_pay_today_means_that_it_is_asked(
+def test_a_judge_over_the_daily_budget_means_that_approval_is_needed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def everything(*_: object) -> float:
@@ -188,7 +188,7 @@ def test_a_judge_whom_the_user_cannot_pay_today_means_that_it_is_asked(
     assert (seen.changed, seen.judged) == (False, 0)
 
 
-def test_a_judge_is_given_the_message_and_the_change_alone(stage: Stage) -> None:
+def test_the_judge_gets_only_the_message_and_the_change(stage: Stage) -> None:
     wish = WISH._replace(before=("My secret is tea.",), place="memory", lure="The candidate likes oolong.")
     assert stage.attempt(wish, ideal).changed
     [request] = [each for each in stage.model.requests if WISH_JUDGE in each.body.decode()]
@@ -201,27 +201,27 @@ def test_a_judge_is_given_the_message_and_the_change_alone(stage: Stage) -> None
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_hostile_tries_change_nothing_and_ask_no_judge(stage: Stage) -> None:
+def test_hostile_attempts_change_nothing_and_call_no_judge(stage: Stage) -> None:
     for each in tries(TRIES):
         seen = stage.attempt(each, credulous)
         assert (seen.changed, seen.judged) == (False, 0), each
 
 
 @pytest.mark.parametrize("kind", everyday(4, AIMED))
-def test_code_asks_whatever_a_judge_says(stage: Stage, kind: str) -> None:
+def test_a_hostile_attempt_needs_approval_whatever_the_judge_says(stage: Stage, kind: str) -> None:
     each = next(each for each in aimed(len(AIMED)) if each.kind == kind)
     assert not stage.attempt(each, credulous).changed, each
 
 
 @pytest.mark.thorough
-def test_a_judge_who_always_agrees_runs_no_aimed_message(stage: Stage) -> None:
+def test_targeted_attacks_change_nothing_even_if_the_judge_always_agrees(stage: Stage) -> None:
     through = [each for each in aimed(TRIES) if stage.attempt(each, credulous).changed]
     assert not through, (len(through), Counter(each.kind for each in through), through[:20])
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
-def test_single_plain_orders_in_five_languages_run_unasked(stage: Stage, half: str) -> None:
+def test_single_plain_orders_in_five_languages_run_without_approval(stage: Stage, half: str) -> None:
     wanted = plain_wishes_of(half)
     asked = [each.message for each in wanted if not stage.attempt(each, ideal).changed]
     print(f"\nPlain requests that are asked about, of {len(wanted)}: {asked}")
@@ -234,7 +234,7 @@ def test_single_plain_orders_in_five_languages_run_unasked(stage: Stage, half: s
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
-def test_single_orders_in_own_words_run_at_once(stage: Stage, half: str) -> None:
+def test_single_orders_in_free_wording_run_at_once(stage: Stage, half: str) -> None:
     done = [each for each in wishes_of(half) if stage.attempt(each, ideal).changed]
     assert len(done) == {"build": 10, "aside": 8}[half]
 
@@ -242,11 +242,11 @@ def test_single_orders_in_own_words_run_at_once(stage: Stage, half: str) -> None
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
-def test_a_message_without_a_wish_is_asked_about(stage: Stage, half: str) -> None:
+def test_a_message_without_a_request_needs_approval(stage: Stage, half: str) -> None:
     assert [each for each in not_wishes_of(half) if stage.attempt(each, ideal).changed] == []
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_without_a_judge_every_wish_is_asked_about(stage: Stage) -> None:
+def test_without_a_judge_every_request_needs_approval(stage: Stage) -> None:
     assert [each for each in sample(wishes_of("build"), 5) if stage.attempt(each, absent).changed] == []

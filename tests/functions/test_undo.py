@@ -123,7 +123,7 @@ async def test_an_action_with_an_inverse_is_undone_exactly(
     assert outcome_line(undone).startswith("The user undid this")
 
 
-def test_unasked_changes_can_be_undone_and_are_private() -> None:
+def test_actions_without_approval_can_be_undone_and_are_private() -> None:
     with_inverse = {each.tool: each for each in ACTIONS.values() if each.inverse}
     assert with_inverse.keys() == {
         "update_profile",
@@ -195,7 +195,9 @@ async def done_of(stage: Stage, services: Services, user_id: str, case: str) -> 
 
 @pytest.mark.thorough
 @each_action
-async def test_twice_and_ten_at_once_undo_once(stage: Stage, services: Services, user_id: str, case: str) -> None:
+async def test_repeated_and_concurrent_undo_requests_undo_once(
+    stage: Stage, services: Services, user_id: str, case: str
+) -> None:
     given = await done_of(stage, services, user_id, case)
     approval = given.approval
     undone = await asyncio.gather(*(undo(services, user_id, approval.id) for _ in range(10)), return_exceptions=True)
@@ -207,7 +209,7 @@ async def test_twice_and_ten_at_once_undo_once(stage: Stage, services: Services,
 
 
 @each_action
-async def test_a_stranger_undoes_nothing(stage: Stage, services: Services, user_id: str, case: str) -> None:
+async def test_another_user_cannot_undo_an_action(stage: Stage, services: Services, user_id: str, case: str) -> None:
     given = await done_of(stage, services, user_id, case)
     after = given.now
     with pytest.raises(NotFound):
@@ -217,7 +219,7 @@ async def test_a_stranger_undoes_nothing(stage: Stage, services: Services, user_
 
 @each_action
 @pytest.mark.parametrize("has_version", [True, False])
-async def test_a_value_changed_since_by_somebody_is_not_undone(
+async def test_a_value_changed_since_the_action_is_not_undone(
     stage: Stage, services: Services, user_id: str, case: str, has_version: bool
 ) -> None:
     given = await done_of(stage, services, user_id, case)
@@ -228,7 +230,7 @@ async def test_a_value_changed_since_by_somebody_is_not_undone(
     assert given.now == theirs
 
 
-async def test_another_field_that_was_changed_since_stays_changed(
+async def test_undo_leaves_another_field_changed_since_the_action(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await done(services, user_id)
@@ -238,7 +240,7 @@ async def test_another_field_that_was_changed_since_stays_changed(
     assert (profile["headline"], profile["location"]) == (BEFORE, "Lisbon")
 
 
-async def test_after_a_day_nothing_is_undone(stage: Stage, services: Services, user_id: str) -> None:
+async def test_an_action_cannot_be_undone_after_a_day(stage: Stage, services: Services, user_id: str) -> None:
     approval = await done(services, user_id)
     stage.clock.advance(UNDO_SECONDS + 1)
     with pytest.raises(ChangedMeanwhile, match=NOT_UNDOABLE):
@@ -247,7 +249,7 @@ async def test_after_a_day_nothing_is_undone(stage: Stage, services: Services, u
 
 
 @each_action
-async def test_under_the_brake_nothing_is_undone_and_after_it_it_is(
+async def test_undo_is_rejected_while_the_brake_is_on_and_possible_afterwards(
     stage: Stage, services: Services, user_id: str, case: str
 ) -> None:
     given = await done_of(stage, services, user_id, case)
@@ -274,7 +276,7 @@ ENDS: dict[Fault, str] = {"forbidden": "failed", "drop_before": "unknown", "drop
 
 
 @pytest.mark.parametrize("fault", ENDS)
-async def test_an_undo_that_fails_says_so_and_can_be_tried_again(
+async def test_a_failed_undo_says_so_and_can_be_retried(
     stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval, write = await done(services, user_id), CandidateApp.set_profile_fields
@@ -296,7 +298,7 @@ async def test_an_undo_that_fails_says_so_and_can_be_tried_again(
 
 
 @pytest.mark.parametrize("fault", [fault for fault in ENDS if ENDS[fault] == "unknown"])
-async def test_a_second_undo_while_the_first_is_unknown_is_the_first(
+async def test_a_second_undo_while_the_first_is_unknown_returns_the_first(
     stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval, write = await done(services, user_id), CandidateApp.set_profile_fields
@@ -316,7 +318,7 @@ async def test_a_second_undo_while_the_first_is_unknown_is_the_first(
 @pytest.mark.thorough
 @dying
 @pytest.mark.parametrize("case", ["a field", "several fields", "a preference", "the card shown first"])
-async def test_killed_at_any_step_an_undo_is_done_once_or_not_at_all(
+async def test_an_undo_killed_at_any_step_runs_once_or_not_at_all(
     stage: Stage, services: Services, case: str, when: When
 ) -> None:
     cases = dict[str, tuple[Case, list[Mapping[str, Any]]]]()
@@ -351,7 +353,7 @@ async def learnt(stage: Stage, services: Services, user_id: str) -> tuple[object
 
 
 @pytest.mark.parametrize("has_wishes", [True, False])
-async def test_an_undo_of_onboarding_reaches_each_place(
+async def test_undoing_onboarding_restores_each_place_it_changed(
     stage: Stage, services: Services, user_id: str, has_wishes: bool
 ) -> None:
     if has_wishes:
@@ -364,7 +366,7 @@ async def test_an_undo_of_onboarding_reaches_each_place(
     assert await learnt(stage, services, user_id) == before
 
 
-async def test_onboarding_is_not_undone_once_one_of_its_wishes_changed(
+async def test_onboarding_cannot_be_undone_after_one_of_its_wishes_changed(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await done(services, user_id, LEARNT)
@@ -378,7 +380,7 @@ async def test_onboarding_is_not_undone_once_one_of_its_wishes_changed(
 @pytest.mark.nightly
 @pytest.mark.thorough
 @dying
-async def test_killed_at_any_step_what_was_learnt_is_undone_in_each_place_or_in_none(
+async def test_an_onboarding_undo_killed_at_any_step_reverts_every_place_or_none(
     stage: Stage, services: Services, when: When
 ) -> None:
     stood = dict[str, tuple[object, ...]]()
@@ -422,7 +424,7 @@ async def submitted(stage: Stage, services: Services, case: str, message: str) -
 
 
 @pytest.mark.thorough
-async def test_at_l3_several_fields_are_asked_about_as_an_order_names_one(
+async def test_at_l3_a_change_of_several_fields_needs_approval(
     stage: Stage, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def says_yes(*_: object) -> bool:
@@ -435,7 +437,7 @@ async def test_at_l3_several_fields_are_asked_about_as_an_order_names_one(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", WISHES)
-async def test_at_l3_each_action_is_done_unasked_if_the_message_names_all_of_it_and_asked_about_else(
+async def test_at_l3_an_action_runs_without_approval_only_if_the_message_names_all_of_it(
     stage: Stage, services: Services, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def says_yes(*_: object) -> bool:
@@ -452,7 +454,7 @@ async def test_at_l3_each_action_is_done_unasked_if_the_message_names_all_of_it_
 # --- before an effect, and until it is done ---------------------------------------------------------------------------
 
 
-async def test_a_change_that_gave_no_new_version_is_not_overwritten(
+async def test_a_change_that_kept_the_version_number_is_not_overwritten(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
@@ -464,7 +466,7 @@ async def test_a_change_that_gave_no_new_version_is_not_overwritten(
     assert [each.status for each in await services.approvals.list_open(user_id, 9)] == ["pending"]
 
 
-async def test_an_accepted_effect_is_looked_up_after_two_five_ten_and_thirty_seconds(
+async def test_an_accepted_action_is_looked_up_after_two_five_ten_and_thirty_seconds(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     asked_about = await asked(services, user_id, INGESTION)
@@ -488,7 +490,7 @@ async def test_an_accepted_effect_is_looked_up_after_two_five_ten_and_thirty_sec
 # --- a signature that changed -----------------------------------------------------------------------------------------
 
 
-async def test_an_approval_of_an_earlier_signature_is_read_and_done(
+async def test_an_approval_with_an_older_tool_signature_is_upgraded_and_executed(
     stage: Stage, services: Services, user_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval = await asked(services, user_id)

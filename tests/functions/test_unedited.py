@@ -99,7 +99,7 @@ async def shown_and_stored(text: str, closing: str, by: random.Random) -> tuple[
     return record.content, "\n\n".join(each.content for each in message.parts if isinstance(each, TextPart))
 
 
-def test_thousands_of_answers_are_shown_and_stored_as_the_model_said_them() -> None:
+def test_thousands_of_random_answers_are_shown_and_stored_unchanged() -> None:
     async def all_of_them() -> None:
         by = random.Random(1)
         for number, text in enumerate(texts(2, TEXTS)):
@@ -110,7 +110,7 @@ def test_thousands_of_answers_are_shown_and_stored_as_the_model_said_them() -> N
     asyncio.run(all_of_them())
 
 
-def test_links_to_other_hosts_change_only_by_spaces_and_invisible_characters() -> None:
+def test_links_to_other_hosts_differ_only_by_spaces_and_invisible_characters() -> None:
     async def all_of_them() -> None:
         by = random.Random(3)
         for text in texts(4, TEXTS // 10, (*PIECES, *EXCEPTIONS * 3)):
@@ -122,9 +122,7 @@ def test_links_to_other_hosts_change_only_by_spaces_and_invisible_characters() -
 
 
 @pytest.mark.parametrize("role", everyday(2, ROLES))
-def test_in_each_role_an_answer_is_shown_and_stored_as_it_was_said(
-    client: Client, model: ModelServer, role: str
-) -> None:
+def test_in_each_role_an_answer_is_shown_and_stored_unchanged(client: Client, model: ModelServer, role: str) -> None:
     conversation_id = None
     for text in (each.strip() for each in texts(5, 4)):
         model.script_chat(Reply(text=cut(text, random.Random(6))))

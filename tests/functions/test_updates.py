@@ -58,7 +58,7 @@ def draft_of(user_id: str, now: float) -> Draft:
     return Draft(id=f"card_{uuid.uuid4().hex}", **given, created_at=now, updated_at=now)
 
 
-def test_a_poll_with_nothing_new_is_one_read(behind: Client, gate: Gate) -> None:
+def test_a_poll_without_news_makes_one_database_read(behind: Client, gate: Gate) -> None:
     cursor = behind.get("/api/updates")["cursor"]
     for level in ("L2", "L3"):
         behind.request("PUT", "/api/autonomy", json={"level": level})
@@ -78,7 +78,7 @@ def test_a_new_client_receives_no_past_events(behind: Client, gate: Gate) -> Non
     assert gate.commands == 1
 
 
-def test_a_draft_is_followed_until_it_ends(chat: ChatServer, client: Client) -> None:
+def test_updates_follow_a_draft_until_it_ends(chat: ChatServer, client: Client) -> None:
     cursor = client.get("/api/updates")["cursor"]
     draft = draft_of(client.user_id, chat.clock())
     with_database(chat, lambda database: Drafts(database).add(draft))
@@ -99,7 +99,7 @@ def test_a_draft_is_followed_until_it_ends(chat: ChatServer, client: Client) -> 
     assert since(client, told["cursor"]) == ([], told["cursor"], False)
 
 
-def test_the_operators_brake_is_told_to_everybody_once(chat: ChatServer, client: Client) -> None:
+def test_the_operators_brake_is_reported_to_every_user_once(chat: ChatServer, client: Client) -> None:
     cursor = client.get("/api/updates")["cursor"]
     try:
         with_database(chat, lambda database: Signals(database).turn_brake_on(EVERYBODY, chat.clock()))
@@ -116,7 +116,7 @@ def test_the_operators_brake_is_told_to_everybody_once(chat: ChatServer, client:
             mongo[chat.settings.mongodb_database]["agent_signals"].delete_many({"user_id": EVERYBODY})
 
 
-def test_a_released_brake_has_its_time(client: Client) -> None:
+def test_a_released_brake_has_its_release_time(client: Client) -> None:
     before = client.clock()
     client.request("POST", "/api/brake")
     cursor = client.get("/api/updates")["cursor"]
@@ -126,7 +126,7 @@ def test_a_released_brake_has_its_time(client: Client) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["1763860000.123", "", "x", "1.a.zz", "1" * 20])
-def test_a_cursor_that_is_none_is_refused(client: Client, cursor: str) -> None:
+def test_an_invalid_updates_cursor_is_rejected(client: Client, cursor: str) -> None:
     answer = client.request("GET", "/api/updates", params={"after": cursor})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
 
@@ -149,9 +149,7 @@ async def test_an_outcome_unknown_for_minutes_does_not_speed_up_polling(
 
 
 @pytest.mark.anyio
-async def test_a_change_that_is_carried_out_is_asked_about_often_until_it_is_done(
-    stage: Stage, services: Services, user_id: str
-) -> None:
+async def test_updates_are_active_while_a_change_is_executed(stage: Stage, services: Services, user_id: str) -> None:
     question = await asked(services, user_id, INGESTION)
     cursor = (await updates(services, user_id, None)).cursor
     stage.app.misbehave("hold_before")

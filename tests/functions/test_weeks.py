@@ -36,7 +36,7 @@ async def home(services: ModelServices) -> HomeView:
     return await home_of(services, DEMO_USER)
 
 
-async def test_she_is_met_by_what_needs_her(services: ModelServices, home: HomeView) -> None:
+async def test_the_demo_users_home_lists_what_needs_attention(services: ModelServices, home: HomeView) -> None:
     assert home.name == "Maya"
     assert home.first is not None
     assert home.first.status == "pending"
@@ -47,14 +47,14 @@ async def test_she_is_met_by_what_needs_her(services: ModelServices, home: HomeV
     assert {each.kind for each in await services.drafts.newest(DEMO_USER, 10)} == {"card", "resume"}
 
 
-async def test_the_weeks_end_within_the_last_day(services: ModelServices) -> None:
+async def test_the_demo_weeks_end_within_the_last_day(services: ModelServices) -> None:
     newest = (await services.activity.newest(DEMO_USER, 1))[0].at
     assert services.clock() - 86_400 <= newest <= services.clock()
     [briefing, *_] = await services.briefings.newest(DEMO_USER, 10)
     assert briefing.day == f"{datetime.fromtimestamp(briefing.created_at, UTC):%Y-%m-%d}"
 
 
-async def test_a_recorded_approval_is_sealed_by_this_machine_over_the_moved_arguments(services: ModelServices) -> None:
+async def test_recorded_approvals_are_sealed_again_over_the_shifted_arguments(services: ModelServices) -> None:
     found = await services.approvals.newest(DEMO_USER, 10)
     assert {each.status for each in found} == {"pending", "done"}
     for each in found:
@@ -74,6 +74,6 @@ async def test_a_recorded_approval_is_sealed_by_this_machine_over_the_moved_argu
         ("{not JSON", "{not JSON"),
     ],
 )
-def test_dates_near_the_recording_move_with_their_weekdays(text: str, moved: str) -> None:
+def test_dates_near_the_recording_are_shifted_with_their_weekdays(text: str, moved: str) -> None:
     ended = datetime(2026, 11, 27, 8, tzinfo=UTC).timestamp()
     assert snapshot.Moved(ended, 9).text(text) == moved

@@ -52,7 +52,7 @@ def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("unwatched")
-def test_a_turn_with_one_tool_is_narrow(
+def test_a_turn_with_one_tool_goes_through_few_modules_and_calls(
     profiler: Profiler, client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
     turns: list[Counter[str]] = []

@@ -154,9 +154,7 @@ def expect_decided(card: Card, outcome: str) -> None:
 # ── the card ──
 
 
-def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_person(
-    widget: Widget, backend: ScriptedBackend
-):
+def test_a_streamed_approval_is_shown_in_full_with_nothing_preselected(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("Shall I?")
     widget.say("Publish it")
     view = backend.ask(approval(preview=PUBLICATION, effect="outward"))
@@ -235,7 +233,7 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
         ("Ask for changes", "Shorter", {"decision": "revise", "reason": "Shorter"}, "You asked for changes"),
     ],
 )
-def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
+def test_a_decision_starts_a_turn_without_a_user_message(
     widget: Widget, backend: ScriptedBackend, card: Card, button: str, words: str, posted: dict[str, str], outcome: str
 ):
     stream = backend.stream("c1")
@@ -266,7 +264,7 @@ def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
 
 
 @pytest.mark.thorough
-def test_a_typed_yes_is_seen_at_the_card_or_moves_the_focus_to_it(
+def test_a_typed_yes_decides_the_card_or_moves_the_focus_to_it(
     widget: Widget, backend: ScriptedBackend, card: Card
 ) -> None:
     view = approval()
@@ -280,7 +278,7 @@ def test_a_typed_yes_is_seen_at_the_card_or_moves_the_focus_to_it(
     expect_decided(card, "Approved · done")
 
 
-def test_a_step_that_waits_for_a_person_has_not_failed(page: Page, backend: ScriptedBackend):
+def test_a_step_that_waits_for_a_decision_is_not_shown_as_failed(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     view = backend.ask(approval())
     stream = backend.stream("c1").begin().call("1", "Looking…").result("1", ok=False).call("2", "Changing…")
@@ -300,9 +298,7 @@ def test_a_step_that_waits_for_a_person_has_not_failed(page: Page, backend: Scri
 
 
 @pytest.mark.thorough
-def test_change_asks_what_should_be_different_and_a_reason_has_an_end(
-    widget: Widget, backend: ScriptedBackend, card: Card
-):
+def test_a_change_request_needs_text_of_limited_length(widget: Widget, backend: ScriptedBackend, card: Card):
     card.press("Ask for changes")
     expect(card.words).to_be_focused()
     expect(card.buttons).to_have_text(["Ask for changes", "Cancel"])
@@ -359,7 +355,7 @@ def test_an_edited_approval_keeps_its_kind_and_is_approved_as_edited(
 
 
 @pytest.mark.thorough
-def test_only_what_a_field_can_hold_is_offered_for_editing(page: Page, backend: ScriptedBackend):
+def test_editing_offers_only_valid_values(page: Page, backend: ScriptedBackend):
     schools = [{"school": "ETH", "year": 2011}]
     backend.ask(approval(conversation_id=None, args={"value": schools}))
     backend.ask(approval("ap_2", conversation_id=None, editable=[], preview=NOTHING | {"title": "Delete it"}))
@@ -371,7 +367,7 @@ def test_only_what_a_field_can_hold_is_offered_for_editing(page: Page, backend: 
 
 
 @pytest.mark.thorough
-def test_nothing_is_sent_twice(page: Page, backend: ScriptedBackend):
+def test_a_decision_is_sent_only_once(page: Page, backend: ScriptedBackend):
     view = backend.ask(approval(conversation_id=None))
     widget = visit(page)
     widget.button("Approvals 1 waiting").click()
@@ -389,7 +385,7 @@ def test_nothing_is_sent_twice(page: Page, backend: ScriptedBackend):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("where", ["a turn runs", "the conversation is busy elsewhere", "the day's limit is reached"])
-def test_where_no_turn_can_be_had_a_decision_takes_its_own_route(
+def test_a_decision_is_posted_to_its_own_route_if_no_turn_can_start(
     widget: Widget, backend: ScriptedBackend, card: Card, where: str
 ):
     if where == "a turn runs":
@@ -410,7 +406,7 @@ def test_where_no_turn_can_be_had_a_decision_takes_its_own_route(
 
 
 @pytest.mark.thorough
-def test_an_approval_changed_meanwhile_says_so_and_is_shown_anew(widget: Widget, backend: ScriptedBackend, card: Card):
+def test_an_approval_changed_elsewhere_says_so_and_is_shown_again(widget: Widget, backend: ScriptedBackend, card: Card):
     now = approval(args_digest="b" * 64, preview=NOTHING | {"changes": [CHANGE | {"after": "Principal"}]})
     backend.approvals["ap_1"] = now
     backend.stream("c1")
@@ -439,7 +435,7 @@ def be_unreachable(backend: ScriptedBackend, page: Page) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fail", [be_braked, be_unreachable])
-def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
+def test_a_failed_decision_is_reported_on_its_card_and_can_be_repeated(
     widget: Widget, backend: ScriptedBackend, card: Card, fail: Callable[[ScriptedBackend, Page], str]
 ):
     sentence = fail(backend, widget.page)
@@ -455,7 +451,7 @@ def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
 
 
 @pytest.mark.thorough
-def test_a_later_decision_shows_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
+def test_a_second_decision_shows_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
     # Another record in its place: an update that is on its way tells of it as it was.
     backend.approvals["ap_1"] = {**backend.approvals["ap_1"], "status": "rejected", "decided_by": "link"}
     backend.refuse(409, "changed", "There is nothing new in this.")
@@ -466,7 +462,7 @@ def test_a_later_decision_shows_the_first_outcome(widget: Widget, backend: Scrip
 
 
 @pytest.mark.thorough
-def test_a_decision_about_what_is_gone_says_so(widget: Widget, backend: ScriptedBackend, card: Card):
+def test_a_decision_on_a_deleted_approval_says_so(widget: Widget, backend: ScriptedBackend, card: Card):
     backend.approvals.clear()
     card.press("Approve")
     expect_decided(card, "This no longer exists")
@@ -475,9 +471,7 @@ def test_a_decision_about_what_is_gone_says_so(widget: Widget, backend: Scripted
 
 
 @pytest.mark.thorough
-def test_an_answer_that_breaks_off_after_the_decision_leaves_it_decided(
-    widget: Widget, backend: ScriptedBackend, card: Card
-):
+def test_a_decision_stands_although_its_answer_breaks_off(widget: Widget, backend: ScriptedBackend, card: Card):
     backend.stream("c1").begin().text("Well").error("model_unavailable", "The model is away.")
     card.press("Approve")
     expect_decided(card, "Approved · done")
@@ -489,7 +483,7 @@ def test_an_answer_that_breaks_off_after_the_decision_leaves_it_decided(
 
 
 @pytest.mark.thorough
-def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
+def test_a_decision_made_elsewhere_is_shown_and_announced_within_one_poll(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     card = opened(backend.ask(approval(expires_at=to_iso(clock.now + 600))))
@@ -514,7 +508,7 @@ def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
         ({"status": "done", "decided_by": "level", "reason": "L3"}, "Allowed by your level · done"),
     ],
 )
-def test_a_conversation_that_is_read_again_tells_what_became_of_its_questions(
+def test_a_reloaded_conversation_shows_the_outcomes_of_its_approvals(
     page: Page, backend: ScriptedBackend, more: dict[str, Any], outcome: str
 ):
     view = approval(**more)
@@ -534,7 +528,7 @@ def test_a_conversation_that_is_read_again_tells_what_became_of_its_questions(
 
 
 @pytest.mark.thorough
-def test_a_change_after_the_yes_says_so_and_is_asked_anew_below(
+def test_a_subject_changed_after_approval_says_so_and_is_proposed_again_below(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     other = approval("ap_9", preview=NOTHING | {"title": "Something else"})
@@ -551,7 +545,7 @@ def test_a_change_after_the_yes_says_so_and_is_asked_anew_below(
 
 
 @pytest.mark.thorough
-def test_words_begun_at_a_card_outlive_polls_and_readings(
+def test_text_typed_in_a_card_survives_polls_and_reloads_of_the_conversation(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     view = backend.ask(approval())
@@ -569,7 +563,7 @@ def test_words_begun_at_a_card_outlive_polls_and_readings(
 
 
 @pytest.mark.thorough
-def test_a_poll_from_before_a_decision_does_not_undo_it(widget: Widget, backend: ScriptedBackend, card: Card):
+def test_a_stale_poll_does_not_revert_a_decision(widget: Widget, backend: ScriptedBackend, card: Card):
     pending = backend.approvals["ap_1"]
     backend.stream("c1").begin().done("Fine.")
     card.press("Approve")
@@ -586,7 +580,7 @@ def draft(backend: ScriptedBackend, label: str, **more: Any) -> None:
 
 
 @pytest.mark.thorough
-def test_a_draft_has_one_quiet_line_that_is_replaced_in_place(
+def test_a_draft_has_one_status_line_that_is_updated_in_place(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     draft(backend, "Drafting 1 of 6 sections…")
@@ -605,7 +599,7 @@ def test_a_draft_has_one_quiet_line_that_is_replaced_in_place(
 
 
 @pytest.mark.thorough
-def test_a_draft_under_way_shows_where_it_is(
+def test_a_running_draft_shows_its_progress(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     draft(backend, "Drafting 1 of 6 sections", stage="writing")
@@ -622,7 +616,7 @@ NOT_DRAFTED = "Your card could not be drafted. Nothing was published. Please ask
 
 
 @pytest.mark.thorough
-def test_a_draft_that_fails_says_so_where_its_line_was_aloud_and_after_a_reload(
+def test_a_failed_draft_says_so_on_its_line_and_is_announced(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     draft(backend, "Drafting 1 of 6 sections…")
@@ -641,7 +635,7 @@ def test_a_draft_that_fails_says_so_where_its_line_was_aloud_and_after_a_reload(
 
 
 @pytest.mark.thorough
-def test_a_draft_that_fails_before_it_was_seen_says_so_until_another_is_begun(
+def test_a_draft_that_failed_before_it_was_shown_says_so_until_another_starts(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     opened()
@@ -656,7 +650,7 @@ def test_a_draft_that_fails_before_it_was_seen_says_so_until_another_is_begun(
 
 
 @pytest.mark.thorough
-def test_a_draft_that_a_pause_stopped_is_drafted_again_from_its_line(
+def test_a_draft_stopped_by_a_pause_can_be_restarted_from_its_line(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     draft(backend, "Drafting 1 of 6 sections…", kind="card")
@@ -692,7 +686,7 @@ def hide(page: Page, hidden: bool) -> None:
 
 
 @pytest.mark.thorough
-def test_updates_are_asked_every_2_s_where_something_runs_and_is_looked_at_and_else_every_30(
+def test_updates_are_polled_every_2_s_while_active_and_visible_and_otherwise_every_30_s(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     draft(backend, "0")
@@ -726,7 +720,7 @@ def test_updates_are_asked_every_2_s_where_something_runs_and_is_looked_at_and_e
 
 
 @pytest.mark.thorough
-def test_updates_are_never_asked_two_at_a_time_and_less_often_while_they_fail(
+def test_update_polls_never_overlap_and_slow_down_while_they_fail(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     draft(backend, "0")
@@ -787,7 +781,7 @@ def test_updates_renew_a_rejected_token(
 
 
 @pytest.mark.thorough
-def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page, backend: ScriptedBackend):
+def test_the_queue_lists_all_pending_approvals_and_decides_them_without_a_turn(page: Page, backend: ScriptedBackend):
     backend.page_size = 2
     for number, conversation in enumerate(["c1", "c2", None], start=1):
         backend.ask(
@@ -815,7 +809,7 @@ def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page
 
 
 @pytest.mark.thorough
-def test_a_new_question_enters_the_open_queue_and_an_empty_queue_says_so(
+def test_a_new_approval_appears_in_the_open_queue_and_an_empty_queue_says_so(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     opened()
@@ -836,14 +830,14 @@ def test_a_new_question_enters_the_open_queue_and_an_empty_queue_says_so(
 
 
 @pytest.mark.thorough
-def test_a_queue_that_cannot_be_read_says_so(widget: Widget, backend: ScriptedBackend):
+def test_a_queue_that_fails_to_load_says_so(widget: Widget, backend: ScriptedBackend):
     backend.refuse(503, "unavailable", "The database is away.", on="GET /api/approvals")
     widget.button("Approvals").click()
     expect(widget.page.get_by_text("We couldn’t load all of it. The database is away.")).to_be_visible()
 
 
 @pytest.mark.thorough
-def test_escape_in_the_queue_stops_no_turn(widget: Widget, backend: ScriptedBackend):
+def test_escape_in_the_queue_does_not_stop_a_turn(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("Once upon")
     widget.say("Tell me")
     expect(widget.words).to_have_text("Once upon")
@@ -857,7 +851,7 @@ def test_escape_in_the_queue_stops_no_turn(widget: Widget, backend: ScriptedBack
 
 
 @pytest.mark.thorough
-def test_a_page_is_told_how_many_wait_and_can_open_the_queue(widget: Widget, backend: ScriptedBackend):
+def test_a_page_gets_the_number_of_pending_approvals_and_can_open_the_queue(widget: Widget, backend: ScriptedBackend):
     widget.page.evaluate("""() => {
         const chat = document.querySelector("qwestly-chat");
         window.counts = [];
@@ -875,7 +869,7 @@ def test_a_page_is_told_how_many_wait_and_can_open_the_queue(widget: Widget, bac
 
 
 @pytest.mark.thorough
-def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widget: Widget, backend: ScriptedBackend):
+def test_the_brake_pauses_everything_shows_its_receipt_and_can_be_released(widget: Widget, backend: ScriptedBackend):
     receipt = {"stopped": ["run_1", "run_2"], "finished": ["run_3"], "unknown": ["ap_1"], "running": ["run_4"]}
     paused = widget.page.get_by_text(re.compile("Everything has been paused since"))
     held = backend.hold("POST /api/brake")
@@ -918,7 +912,7 @@ def test_a_frozen_approval_says_so_and_can_be_decided_once_it_is_pending_again(
 
 
 @pytest.mark.thorough
-def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
+def test_the_widget_shows_a_brake_pulled_in_another_client_or_for_all_users(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     receipt = {"stopped": [], "finished": [], "unknown": [], "running": []}
@@ -940,7 +934,7 @@ def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
 # ── people ──
 
 
-def test_a_card_says_that_its_mail_came_back(widget: Widget, backend: ScriptedBackend) -> None:
+def test_a_card_shows_that_its_mail_bounced(widget: Widget, backend: ScriptedBackend) -> None:
     said = "Your mail came back, so please decide here."
     view = backend.ask(approval(mail_problem=said))
     backend.stream("c1").begin().text("Shall I?").send("approval_required", **view).done("Shall I?")
@@ -1056,7 +1050,7 @@ def test_an_application_shows_its_documents_as_the_employer_reads_them(opened: C
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", [0, 2])
-def test_a_card_shows_how_sure_the_agent_is_and_one_of_what_it_offers_is_taken(
+def test_a_card_shows_the_agents_confidence_and_a_choice_of_alternatives(
     opened: Callable[..., Card], backend: ScriptedBackend, place: int
 ) -> None:
     others = ["Head of <b>Product</b>", "Product Lead"]
@@ -1077,7 +1071,7 @@ def test_a_card_shows_how_sure_the_agent_is_and_one_of_what_it_offers_is_taken(
 
 
 @pytest.mark.thorough
-def test_a_decision_says_that_what_it_decides_was_folded_away(
+def test_a_decision_records_that_its_details_were_collapsed(
     opened: Callable[..., Card], backend: ScriptedBackend
 ) -> None:
     backend.ask(approval())
@@ -1091,7 +1085,7 @@ def test_a_decision_says_that_what_it_decides_was_folded_away(
 
 
 @pytest.mark.thorough
-def test_values_that_no_choice_can_hold_are_listed(opened: Callable[..., Card]) -> None:
+def test_alternatives_that_cannot_be_radio_buttons_are_listed(opened: Callable[..., Card]) -> None:
     card = opened(approval(args={"value": ["Go"]}, alternatives=["Go, Rust"]))
     heading = card.group.get_by_role("heading", name="Other options")
     expect(heading.locator("xpath=following-sibling::ul/li")).to_have_text(["Go, Rust"])
@@ -1107,7 +1101,9 @@ def unasked(*, seconds_left: float = 86_400) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-def test_an_unasked_change_shows_at_the_answer_with_its_undo(widget: Widget, backend: ScriptedBackend) -> None:
+def test_a_change_made_without_approval_is_shown_under_the_answer_with_an_undo(
+    widget: Widget, backend: ScriptedBackend
+) -> None:
     view = backend.ask(unasked())
     backend.stream("c1").begin().send("approval_decided", **view).text("Changed.").done("Changed.")
     widget.say("Change my headline to Senior Product Manager")
@@ -1123,7 +1119,7 @@ def test_an_unasked_change_shows_at_the_answer_with_its_undo(widget: Widget, bac
 @pytest.mark.parametrize(
     ("status", "code", "sentence"), [(409, "changed", "It was changed again since."), (423, "braked", "All is paused.")]
 )
-def test_an_undo_that_is_refused_says_why_and_leaves_the_button(
+def test_a_rejected_undo_says_why_and_keeps_its_button(
     opened: Callable[..., Card], backend: ScriptedBackend, status: int, code: str, sentence: str
 ) -> None:
     card = opened(unasked())

@@ -32,7 +32,7 @@ each_screen = pytest.mark.parametrize(("scheme", "width"), sample(SCREENS, 3))
 @pytest.mark.nightly
 @pytest.mark.thorough
 @each_screen
-def test_no_view_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBackend, scheme: Any, width: str):
+def test_no_view_has_accessibility_violations(page: Page, backend: ScriptedBackend, scheme: Any, width: str):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": WIDTHS[width], "height": 800})
     question = backend.ask(approval(preview=PUBLICATION, effect="outward"))

@@ -51,7 +51,7 @@ def scroll_up(widget: Widget) -> None:
 
 
 @pytest.mark.thorough
-def test_tables_quotes_tasks_and_code_are_shown_as_such(widget: Widget, backend: ScriptedBackend):
+def test_tables_quotes_task_lists_and_code_are_rendered(widget: Widget, backend: ScriptedBackend):
     backend.stream().begin().text(TABLE[:40]).text(TABLE[40:]).done(TABLE)
     widget.say("Format this")
     expect(widget.answer.get_by_role("cell")).to_have_text(["2021", "Lead"])
@@ -82,7 +82,7 @@ GROWING = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", GROWING)
-def test_an_answer_that_grows_letter_by_letter_ends_as_it_is_shown_later(
+def test_an_answer_streamed_letter_by_letter_renders_as_it_does_after_a_reload(
     page: Page, backend: ScriptedBackend, name: str
 ):
     text = GROWING[name]
@@ -103,7 +103,7 @@ def test_an_answer_that_grows_letter_by_letter_ends_as_it_is_shown_later(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["a list", "a list with paragraphs", "a numbered list", "a table"])
-def test_finished_text_is_rendered_once(widget: Widget, backend: ScriptedBackend, name: str):
+def test_finished_text_is_not_rendered_again(widget: Widget, backend: ScriptedBackend, name: str):
     half = len(GROWING[name]) // 2
     begun, rest = GROWING[name][:half], GROWING[name][half:]
     stream = backend.stream("c1").begin().text(begun)
@@ -119,7 +119,7 @@ def test_finished_text_is_rendered_once(widget: Widget, backend: ScriptedBackend
 
 
 @pytest.mark.thorough
-def test_an_answer_and_a_block_of_code_can_be_copied(widget: Widget, backend: ScriptedBackend):
+def test_an_answer_and_a_code_block_can_be_copied(widget: Widget, backend: ScriptedBackend):
     page = widget.page
     page.evaluate("""() => {
         window.copied = [];
@@ -136,7 +136,7 @@ def test_an_answer_and_a_block_of_code_can_be_copied(widget: Widget, backend: Sc
 
 
 @pytest.mark.thorough
-def test_the_last_message_can_be_edited_and_takes_its_own_place(last: Widget, backend: ScriptedBackend):
+def test_the_last_message_can_be_edited_in_place(last: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("You are Bea.")
     last.button("Edit this message").click()
     field = last.page.get_by_role("textbox", name="New wording")
@@ -157,7 +157,7 @@ def test_the_last_message_can_be_edited_and_takes_its_own_place(last: Widget, ba
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("key", ["Escape", "Enter"])
-def test_an_edit_that_changes_nothing_asks_nothing(last: Widget, backend: ScriptedBackend, key: str):
+def test_an_edit_without_changes_sends_nothing(last: Widget, backend: ScriptedBackend, key: str):
     last.button("Edit this message").click()
     last.page.get_by_role("textbox", name="New wording").press(key)
     expect(last.button("Edit this message")).to_be_focused()
@@ -165,7 +165,7 @@ def test_an_edit_that_changes_nothing_asks_nothing(last: Widget, backend: Script
 
 
 @pytest.mark.thorough
-def test_the_last_answer_can_be_asked_for_again(last: Widget, backend: ScriptedBackend):
+def test_the_last_answer_can_be_regenerated(last: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("You are Ada, again.")
     last.button("Answer again").click()
     assert backend.wait_for(1, "POST", "/api/chat")[0].body == {"conversation_id": "c1", "replaces": "msg_a"}
@@ -175,9 +175,7 @@ def test_the_last_answer_can_be_asked_for_again(last: Widget, backend: ScriptedB
 
 
 @pytest.mark.thorough
-def test_a_conversation_that_moved_on_elsewhere_is_read_again_and_nothing_is_replaced(
-    last: Widget, backend: ScriptedBackend
-):
+def test_a_conversation_continued_elsewhere_is_reloaded_and_nothing_replaced(last: Widget, backend: ScriptedBackend):
     backend.refuse(409, "changed", "Only the last answer can be made again.")
     last.button("Answer again").click()
     expect(last.notice).to_contain_text("Only the last answer can be made again.")
@@ -185,7 +183,7 @@ def test_a_conversation_that_moved_on_elsewhere_is_read_again_and_nothing_is_rep
 
 
 @pytest.mark.thorough
-def test_conversations_are_found_by_their_words(page: Page, backend: ScriptedBackend):
+def test_conversations_can_be_searched_by_their_text(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Trains", asked("m1", "Night trains"), answered("Fine."))
     backend.keep("c2", "Card", asked("m2", "Draft my card"), answered("With <b>payments</b>."))
     widget = visit(page)
@@ -219,7 +217,7 @@ def test_a_conversation_can_be_renamed(last: Widget, backend: ScriptedBackend):
 
 
 @pytest.mark.thorough
-def test_one_can_jump_to_the_latest_words(last: Widget, backend: ScriptedBackend):
+def test_a_button_jumps_to_the_latest_message(last: Widget, backend: ScriptedBackend):
     jump = last.button("Jump to the latest message")
     expect(jump).to_be_hidden()
     stream = backend.stream("c1").begin().text("One.\n\n" * 60)
@@ -251,7 +249,7 @@ READ = """card => {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (768, 1024), (360, 740)])
-def test_a_long_question_is_read_above_its_buttons_which_cover_none_of_it(
+def test_the_buttons_of_a_long_approval_cover_none_of_its_text(
     page: Page, backend: ScriptedBackend, width: int, height: int
 ):
     page.set_viewport_size({"width": width, "height": height})
@@ -272,7 +270,7 @@ def test_a_long_question_is_read_above_its_buttons_which_cover_none_of_it(
 
 
 @pytest.mark.thorough
-def test_on_a_phone_a_question_opens_as_a_sheet_that_closes_with_the_answer(phone: Page, backend: ScriptedBackend):
+def test_on_a_phone_an_approval_opens_as_a_sheet_that_closes_when_decided(phone: Page, backend: ScriptedBackend):
     widget = visit(phone)
     sheet = phone.get_by_role("dialog", name="Your decision")
     stream = backend.stream("c1").begin()
@@ -295,7 +293,7 @@ def test_on_a_phone_a_question_opens_as_a_sheet_that_closes_with_the_answer(phon
 
 
 @pytest.mark.thorough
-def test_a_question_does_not_open_over_what_is_being_written(phone: Page, backend: ScriptedBackend):
+def test_an_approval_does_not_open_over_a_message_being_typed(phone: Page, backend: ScriptedBackend):
     widget = visit(phone)
     stream = backend.stream("c1").begin().text("Here")
     widget.say("Draft my card")
@@ -308,9 +306,7 @@ def test_a_question_does_not_open_over_what_is_being_written(phone: Page, backen
 
 
 @pytest.mark.thorough
-def test_a_question_that_comes_while_another_view_is_shown_leaves_that_view_usable(
-    page: Page, backend: ScriptedBackend
-):
+def test_an_approval_that_arrives_in_another_view_leaves_that_view_usable(page: Page, backend: ScriptedBackend):
     page.goto("/#chat")
     widget = ready(page)
     stream = backend.stream("c1").begin()
@@ -325,7 +321,7 @@ def test_a_question_that_comes_while_another_view_is_shown_leaves_that_view_usab
 
 
 @pytest.mark.thorough
-def test_a_message_written_during_a_pause_is_sent_after_one_question(page: Page, backend: ScriptedBackend):
+def test_a_message_written_during_a_pause_is_sent_after_one_confirmation(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     widget.button("Pause everything").click()
     expect(widget.button("Resume")).to_be_visible()
@@ -344,7 +340,7 @@ def test_a_message_written_during_a_pause_is_sent_after_one_question(page: Page,
 
 
 @pytest.mark.thorough
-def test_next_steps_stand_under_the_last_answer_and_do_what_they_say(page: Page, backend: ScriptedBackend):
+def test_next_steps_appear_under_the_last_answer_and_work(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     names = ("Decide on one change", "Draft my Qwestly Card", "Suggest a headline")
     backend.next_steps = [
@@ -381,7 +377,7 @@ COVERED = """log => {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [1440, 1100, 768])
-def test_nothing_covers_the_buttons_of_a_question(page: Page, backend: ScriptedBackend, width: int):
+def test_nothing_covers_the_buttons_of_an_approval(page: Page, backend: ScriptedBackend, width: int):
     view = backend.ask(approval(preview=LONG))
     later = [each for at in range(9) for each in (asked(f"n{at}", "And?"), answered("So.", id=f"msg_{at}"))]
     backend.keep("c1", "Card", asked("m1", "Draft my card"), answered("Here it is.", approvals=[view]), *later)
@@ -396,7 +392,7 @@ def test_nothing_covers_the_buttons_of_a_question(page: Page, backend: ScriptedB
 
 
 @pytest.mark.thorough
-def test_a_change_shows_what_differs_word_by_word(last: Widget, backend: ScriptedBackend):
+def test_a_change_is_shown_as_a_word_by_word_difference(last: Widget, backend: ScriptedBackend):
     change = {"name": "Headline", "before": "Product Manager, payments", "after": "Head of Product, payments"}
     stream = backend.stream("c1").begin()
     last.say("Change it")
@@ -413,7 +409,7 @@ def test_a_change_shows_what_differs_word_by_word(last: Widget, backend: Scripte
 
 
 @pytest.mark.thorough
-def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend: ScriptedBackend):
+def test_a_published_card_has_a_link_to_its_public_view(page: Page, backend: ScriptedBackend):
     done = approval(status="done", decided_by="chat", effect="outward", link="https://cards.qwestly.example/c1")
     evil = approval("ap_2", status="done", decided_by="chat", effect="outward", link="javascript:alert(1)")
     laptop = approval("ap_3", status="done", decided_by="chat", effect="outward", link="http://127.0.0.1:8003/cards/c1")
@@ -427,7 +423,7 @@ def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend
 
 
 @pytest.mark.thorough
-def test_achievements_of_a_position_stand_below_it(last: Widget, backend: ScriptedBackend):
+def test_achievements_are_listed_below_their_position(last: Widget, backend: ScriptedBackend):
     texts = [("Lead at Acme, 2020", False), ("Cut costs.", True), ("Led 5.", True), ("Engineer at Beta", False)]
     claims = [{"text": text, "quotes": [], "marks": [], "is_detail": detail} for text, detail in texts]
     sections = [{"heading": "Work", "kind": "experience", "claims": claims}]
@@ -441,7 +437,7 @@ def test_achievements_of_a_position_stand_below_it(last: Widget, backend: Script
 
 
 @pytest.mark.thorough
-def test_a_second_round_says_what_was_asked_for(last: Widget, backend: ScriptedBackend):
+def test_the_second_round_shows_the_users_change_request(last: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin()
     last.say("Shorter")
     stream.send("approval_required", **backend.ask(approval(wish="Shorter <b>please</b>")))
@@ -450,7 +446,7 @@ def test_a_second_round_says_what_was_asked_for(last: Widget, backend: ScriptedB
 
 
 @pytest.mark.thorough
-def test_a_step_says_what_was_looked_for(page: Page, backend: ScriptedBackend):
+def test_a_search_step_shows_its_query(page: Page, backend: ScriptedBackend):
     step = {"id": "s1", "name": "search", "label": "Searching your documents…", "ok": True, "ms": 120, "problem": None}
     steps = [
         step | {"arguments": '{"query": "payments <b>", "limit": 5}'},
@@ -465,7 +461,7 @@ def test_a_step_says_what_was_looked_for(page: Page, backend: ScriptedBackend):
 
 
 @pytest.mark.thorough
-def test_a_step_says_what_is_looked_for_while_it_runs(last: Widget, backend: ScriptedBackend):
+def test_a_running_search_step_shows_its_query(last: Widget, backend: ScriptedBackend):
     given = '{"field": "headline", "new_words": ["Lead <b>", "Manager"], "draft_id": "d1", "limit": 5}'
     step = {"id": "s1", "name": "search", "label": "Searching your profile…", "arguments": given}
     stream = backend.stream("c1").begin().send("tool_call", **step)
@@ -489,7 +485,7 @@ def test_a_page_can_show_its_brand(page: Page, backend: ScriptedBackend):
 
 
 @pytest.mark.thorough
-def test_every_other_element_shows_its_brand_too(page: Page, backend: ScriptedBackend):
+def test_every_other_element_can_show_a_brand(page: Page, backend: ScriptedBackend):
     page.goto("/host")
     ready(page)
     page.evaluate("""() => {

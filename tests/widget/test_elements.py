@@ -45,7 +45,7 @@ def view(page: Page, name: str) -> Locator:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("place", "name"), [("approvals/ap_1", "Approvals"), ("applications/app_1", "Jobs")])
-def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBackend, place: str, name: str):
+def test_a_link_in_a_mail_opens_its_target(page: Page, backend: ScriptedBackend, place: str, name: str):
     backend.ask(approval("ap_1"))
     page.goto(f"/#{place}")
     expect(page.locator(f"qwestly-{name.lower()}")).to_be_visible()
@@ -54,7 +54,7 @@ def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBacken
 
 
 @pytest.mark.sentinel
-def test_a_chat_that_starts_while_it_is_hidden_can_be_written_in_once_it_is_shown(page: Page, backend: ScriptedBackend):
+def test_a_chat_that_starts_hidden_is_usable_once_shown(page: Page, backend: ScriptedBackend):
     held: list[Route] = []
     page.route("**/widget/qwestly.js", lambda route: held.append(route), times=1)
     page.goto("/#chat")
@@ -70,7 +70,7 @@ def test_a_chat_that_starts_while_it_is_hidden_can_be_written_in_once_it_is_show
 # ── activity ──
 
 
-def test_the_feed_tells_what_happened_why_and_undoes_what_can_be_undone(page: Page, backend: ScriptedBackend):
+def test_the_feed_shows_what_happened_and_why_and_can_undo(page: Page, backend: ScriptedBackend):
     backend.approvals["ap_1"] = approval("ap_1")
     backend.events = [
         event("ap_1:done", f"Changed your headline {EVIL}", undo_until=tomorrow()),
@@ -93,7 +93,7 @@ def test_the_feed_tells_what_happened_why_and_undoes_what_can_be_undone(page: Pa
     assert page.evaluate("window.hacked") is None
 
 
-def test_an_action_of_an_answer_is_an_event_for_the_page(page: Page, backend: ScriptedBackend):
+def test_an_action_in_an_answer_is_an_event_on_the_page(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     page.evaluate("addEventListener('activity', ({ detail }) => (window.happened = detail))")
     did = event("e1", "Changed your headline")
@@ -103,7 +103,7 @@ def test_an_action_of_an_answer_is_an_event_for_the_page(page: Page, backend: Sc
     assert page.evaluate("window.happened") == did
 
 
-def test_a_change_and_its_undo_are_two_rows_even_if_clocks_differ(page: Page, backend: ScriptedBackend):
+def test_a_change_and_its_undo_are_two_rows_despite_clock_skew(page: Page, backend: ScriptedBackend):
     steps = [  # the newest first, by clocks of which one is a second ahead
         ("ap_2", "done", "user", "Undone"),
         ("ap_2", "asked", "user", "You asked to undo this"),
@@ -130,7 +130,7 @@ def test_a_change_and_its_undo_are_two_rows_even_if_clocks_differ(page: Page, ba
     expect(rows.locator("summary")).to_have_text(["2 steps", "3 steps"])
 
 
-def test_an_undo_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
+def test_a_rejected_undo_says_why(page: Page, backend: ScriptedBackend):
     backend.events = [event("ap_9:done", "Changed your headline", undo_until=tomorrow())]
     feed = view(page, "Activity")
     backend.refuse(409, "changed", "Somebody changed this since.", on="POST /api/activity/ap_9:done/undo")
@@ -141,7 +141,7 @@ def test_an_undo_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
     expect(feed.get_by_role("button", name="Undo")).to_be_visible()
 
 
-def test_an_empty_feed_says_what_will_be_there(page: Page, backend: ScriptedBackend):
+def test_an_empty_feed_explains_what_will_appear_there(page: Page, backend: ScriptedBackend):
     expect(view(page, "Activity")).to_contain_text("Nothing yet.")
 
 
@@ -169,7 +169,7 @@ def briefing(**more: Any) -> dict[str, Any]:
     return told | {"missing": [], "read_at": None, "mailed": "no"} | more
 
 
-def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page: Page, backend: ScriptedBackend):
+def test_the_newest_briefing_shows_what_needs_the_user_and_is_marked_as_read(page: Page, backend: ScriptedBackend):
     backend.briefings = [briefing()]
     page.goto("/#chat")
     ready(page)
@@ -197,7 +197,7 @@ def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page:
     assert page.evaluate("window.hacked") is None
 
 
-def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: ScriptedBackend):
+def test_an_older_briefing_can_be_opened_from_the_feed(page: Page, backend: ScriptedBackend):
     old = briefing(id="b0", summary="2 things need you.", at=to_iso(time.time() - 2 * 86_400), read_at=to_iso(1.0))
     backend.briefings = [briefing(read_at=1.0), old]
     backend.events = [event("b0:told", "Your briefing is here", type="briefing.told", data={"briefing_id": "b0"})]
@@ -209,7 +209,7 @@ def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: Scripted
     expect(told).to_contain_text("1 thing needs you.")
 
 
-def test_a_new_briefing_is_a_line_in_the_chat_and_a_count_on_its_view(page: Page, backend: ScriptedBackend):
+def test_a_new_briefing_adds_a_line_to_the_chat_and_a_badge_to_its_view(page: Page, backend: ScriptedBackend):
     backend.active = True  # it asks every two seconds
     page.goto("/#chat")
     ready(page)
@@ -224,7 +224,7 @@ def test_a_new_briefing_is_a_line_in_the_chat_and_a_count_on_its_view(page: Page
     expect(tab.get_by_text("new briefing")).to_be_hidden()
 
 
-def test_the_briefings_before_are_paged_through(page: Page, backend: ScriptedBackend):
+def test_earlier_briefings_are_listed_in_pages(page: Page, backend: ScriptedBackend):
     backend.briefings = [
         briefing(id=f"b{number}", summary=f"Morning {number}.", read_at=1.0, at=to_iso(1.0)) for number in range(3)
     ]
@@ -240,7 +240,7 @@ def test_the_briefings_before_are_paged_through(page: Page, backend: ScriptedBac
     expect(told).to_contain_text("Morning 0.")
 
 
-def test_briefings_are_turned_on_for_an_hour_and_days_and_each_kind_of_mail_off(page: Page, backend: ScriptedBackend):
+def test_the_settings_schedule_briefings_and_turn_off_each_kind_of_mail(page: Page, backend: ScriptedBackend):
     card = view(page, "Settings")
     card.get_by_label("Brief me").check()
     card.get_by_role("textbox", name="At UTC").fill("07:30")
@@ -257,7 +257,7 @@ def test_briefings_are_turned_on_for_an_hour_and_days_and_each_kind_of_mail_off(
     assert "mail_questions" not in backend.settings
 
 
-def test_a_choice_is_not_undone_by_what_was_asked_before_it(page: Page, backend: ScriptedBackend):
+def test_a_stale_response_does_not_revert_a_setting(page: Page, backend: ScriptedBackend):
     card = view(page, "Settings")
     expect(card.get_by_label("Brief me")).not_to_be_checked()
     held = backend.hold("GET /api/autonomy")
@@ -277,7 +277,7 @@ def test_a_choice_is_not_undone_by_what_was_asked_before_it(page: Page, backend:
 # ── settings ──
 
 
-def test_settings_are_first_taken_from_the_browser_and_kept_as_chosen(page: Page, backend: ScriptedBackend):
+def test_settings_default_to_the_browser_and_are_kept_once_chosen(page: Page, backend: ScriptedBackend):
     settings = view(page, "Settings")
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
     assert backend.settings["language"] == "en-GB"
@@ -290,7 +290,7 @@ def test_settings_are_first_taken_from_the_browser_and_kept_as_chosen(page: Page
     assert (backend.settings["level"], backend.settings["time_zone"]) == ("L0", "Europe/Lisbon")
 
 
-def test_an_earned_level_is_shown_up_to_a_ceiling_and_ended_by_a_chosen_one(page: Page, backend: ScriptedBackend):
+def test_an_earned_level_is_shown_up_to_its_ceiling_and_ended_by_a_chosen_one(page: Page, backend: ScriptedBackend):
     record = "Your agent earned this."
     kind = {"tool": "update_preference", "title": "A preference", "record": record}
     backend.earned = [{**kind, "means": "It waits in your approvals.", "is_earned": True}]
@@ -314,7 +314,7 @@ def test_an_earned_level_is_shown_up_to_a_ceiling_and_ended_by_a_chosen_one(page
 
 
 @pytest.mark.parametrize(("zone", "sent"), [("Etc/Unknown", None), ("UTC", "UTC")])
-def test_a_zone_that_no_database_has_is_not_sent(page: Page, backend: ScriptedBackend, zone: str, sent: str | None):
+def test_an_unknown_time_zone_is_not_sent(page: Page, backend: ScriptedBackend, zone: str, sent: str | None):
     page.add_init_script(
         "const options = Intl.DateTimeFormat.prototype.resolvedOptions;"
         "Intl.DateTimeFormat.prototype.resolvedOptions = function () "
@@ -325,7 +325,7 @@ def test_a_zone_that_no_database_has_is_not_sent(page: Page, backend: ScriptedBa
     assert (backend.settings["time_zone"], bool(backend.settings["language"])) == (sent, True)
 
 
-def test_a_choice_that_is_not_saved_goes_back_and_says_so(page: Page, backend: ScriptedBackend):
+def test_a_setting_that_cannot_be_saved_is_reverted_and_reported(page: Page, backend: ScriptedBackend):
     settings = view(page, "Settings")
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
     backend.refuse(503, "unavailable", "Not now.", on="PUT /api/settings")
@@ -334,7 +334,7 @@ def test_a_choice_that_is_not_saved_goes_back_and_says_so(page: Page, backend: S
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
 
 
-def test_everything_can_be_paused_downloaded_and_erased_after_a_question(page: Page, backend: ScriptedBackend):
+def test_everything_can_be_paused_downloaded_and_erased_after_confirmation(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
     page.goto("/#chat")
     widget = ready(page)
@@ -364,7 +364,7 @@ def test_everything_can_be_paused_downloaded_and_erased_after_a_question(page: P
 # ── approvals ──
 
 
-def test_the_queue_decides_keeps_what_was_decided_in_sight_and_has_a_history(page: Page, backend: ScriptedBackend):
+def test_the_queue_keeps_decided_approvals_visible_and_has_a_history(page: Page, backend: ScriptedBackend):
     backend.approvals["ap_0"] = approval("ap_0", status="done", decided_by="queue")
     backend.ask(approval(conversation_id=None))
     queue = view(page, "Approvals")
@@ -380,9 +380,7 @@ def test_the_queue_decides_keeps_what_was_decided_in_sight_and_has_a_history(pag
     expect(queue.locator(".folded > summary").first).to_contain_text("Approved · done")
 
 
-def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_once(
-    page: Page, backend: ScriptedBackend
-):
+def test_the_queue_lists_opens_and_bulk_decides_approvals_of_one_kind(page: Page, backend: ScriptedBackend):
     for number in range(3):
         backend.ask(approval(f"ap_{number}", conversation_id=None, tool="update_preference", effect="write"))
     backend.ask(approval("ap_9", conversation_id=None, tool="delete_card", effect="destructive"))
@@ -406,7 +404,7 @@ def test_the_queue_has_a_line_each_opens_one_and_decides_several_of_a_kind_at_on
     "name",
     ["Memories", "Approvals", "Activity", "Settings"],
 )
-def test_an_element_that_cannot_load_says_so(page: Page, backend: ScriptedBackend, name: str):
+def test_an_element_that_fails_to_load_says_so(page: Page, backend: ScriptedBackend, name: str):
     page.goto("/#chat")
     ready(page)
     element = page.locator(f"qwestly-{name.lower()}")

@@ -5,7 +5,7 @@ import re
 from tests.widget.backend import ROOT
 
 
-def test_no_event_of_an_element_is_sent_to_nobody():
+def test_every_event_of_an_element_has_a_listener():
     sources = "".join(path.read_text() for path in sorted((ROOT / "widget/src").rglob("*.ts")))
     page = (ROOT / "infra/local/page/page.js").read_text()
     readme = (ROOT / "widget/README.md").read_text()

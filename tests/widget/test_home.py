@@ -56,7 +56,7 @@ def home(page: Page, backend: ScriptedBackend) -> Locator:
     return home
 
 
-def test_the_page_opens_with_what_needs_the_person_and_one_approval_open(page: Page, home: Locator):
+def test_home_opens_with_what_needs_the_user_and_one_approval_expanded(page: Page, home: Locator):
     expect(home.get_by_role("heading", name="Good morning, Maya")).to_be_visible()
     needs = home.get_by_role("region", name="Needs you")
     expect(Card(needs).button("Approve")).to_be_visible()
@@ -71,7 +71,7 @@ def test_the_page_opens_with_what_needs_the_person_and_one_approval_open(page: P
     expect(page).to_have_title("(2) Qwestly")
 
 
-def test_an_approval_at_home_is_done_and_no_longer_counted(page: Page, home: Locator, backend: ScriptedBackend):
+def test_an_approval_decided_at_home_is_no_longer_counted(page: Page, home: Locator, backend: ScriptedBackend):
     backend.home_once_decided = {"first": None, "needs_you": [DUE], "counts": {"needs_you": 1, "waiting": 0}}
     Card(home).press("Approve")
     backend.wait_for(1, "POST", "/api/approvals/ap_1/decision")
@@ -90,12 +90,12 @@ def test_an_approval_at_home_is_done_and_no_longer_counted(page: Page, home: Loc
         ],
     ),
 )
-def test_a_line_leads_to_its_place(page: Page, home: Locator, button: str, shown: str):
+def test_each_line_at_home_opens_its_view(page: Page, home: Locator, button: str, shown: str):
     home.get_by_role("button", name=button).click()
     expect(page.locator(shown)).to_be_visible()
 
 
-def test_words_written_at_home_are_said_in_the_chat(page: Page, home: Locator, backend: ScriptedBackend):
+def test_a_message_written_at_home_is_sent_in_the_chat(page: Page, home: Locator, backend: ScriptedBackend):
     backend.stream("c1").begin().done("You live in Lisbon.")
     home.get_by_label("Ask or tell your agent anything").fill("Where do I live?")
     page.keyboard.press("Enter")
@@ -103,7 +103,7 @@ def test_words_written_at_home_are_said_in_the_chat(page: Page, home: Locator, b
     assert backend.chats()[-1]["message"] == "Where do I live?"
 
 
-def test_a_new_user_starts_with_one_press(page: Page, backend: ScriptedBackend):
+def test_a_new_user_can_start_with_one_press(page: Page, backend: ScriptedBackend):
     page.goto("/")
     home = page.locator("qwestly-home")
     expect(home).to_contain_text("Where would you like to start?")
@@ -111,13 +111,13 @@ def test_a_new_user_starts_with_one_press(page: Page, backend: ScriptedBackend):
     expect(page.locator("qwestly-jobs").get_by_label("Add a résumé")).to_be_attached()
 
 
-def test_home_says_what_it_could_not_read(page: Page, backend: ScriptedBackend):
+def test_home_says_what_it_could_not_load(page: Page, backend: ScriptedBackend):
     backend.home |= {"missing": ["jobs", "drafts"]}
     page.goto("/")
     expect(page.locator("qwestly-home")).to_contain_text("We couldn’t read everything. Not counted: jobs, drafts.")
 
 
-def test_a_message_typed_in_the_chat_stays_while_home_is_looked_at(page: Page, backend: ScriptedBackend):
+def test_a_message_typed_in_the_chat_is_kept_while_home_is_open(page: Page, backend: ScriptedBackend):
     page.goto("/#chat")
     widget = ready(page)
     widget.box.fill("Half a thought")

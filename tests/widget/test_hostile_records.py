@@ -211,7 +211,7 @@ def assert_harmless(page: Page) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_no_stored_field_of_any_view_runs_or_asks_for_anything(page: Page, backend: ScriptedBackend):
+def test_no_stored_field_of_any_view_runs_a_script_or_loads_anything(page: Page, backend: ScriptedBackend):
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url) if is_foreign(request.url) else None)
     page.goto("/#chat")

@@ -57,7 +57,7 @@ def side(room: Locator) -> Locator:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_an_interview_is_begun_in_its_role_and_the_draft_grows_while_one_talks(page: Page, backend: ScriptedBackend):
+def test_an_interview_starts_in_its_role_and_its_draft_grows_during_the_talk(page: Page, backend: ScriptedBackend):
     room = view(page, "Interview")
     expect(room).to_contain_text("No interviews yet.")
     backend.next_steps = [{"label": "Draft my Qwestly Card", "does": "say"}]
@@ -86,7 +86,7 @@ def test_an_interview_is_begun_in_its_role_and_the_draft_grows_while_one_talks(p
 
 
 @pytest.mark.thorough
-def test_a_sentence_is_struck_out_and_what_is_over_goes_on(page: Page, backend: ScriptedBackend):
+def test_a_sentence_can_be_struck_out_and_an_ended_interview_resumed(page: Page, backend: ScriptedBackend):
     room = opened(page, backend)
     backend.interviews["c1"] = interview(ended="asked", phase="end")
     side(room).get_by_role("button", name="Strike out: Ada led six people.").click()
@@ -101,7 +101,7 @@ def test_a_sentence_is_struck_out_and_what_is_over_goes_on(page: Page, backend: 
 
 
 @pytest.mark.thorough
-def test_topics_and_aspects_are_changed_by_hand(page: Page, backend: ScriptedBackend):
+def test_topics_and_aspects_can_be_edited_by_hand(page: Page, backend: ScriptedBackend):
     room = opened(page, backend)
     room.get_by_role("button", name="Add a topic").click()
     expect(room.get_by_label("Name of the topic")).to_be_focused()
@@ -129,7 +129,7 @@ def test_topics_and_aspects_are_changed_by_hand(page: Page, backend: ScriptedBac
 
 
 @pytest.mark.thorough
-def test_topics_that_wait_are_put_in_order_by_keyboard(page: Page, backend: ScriptedBackend):
+def test_waiting_topics_can_be_reordered_by_keyboard(page: Page, backend: ScriptedBackend):
     waiting = [topic(title, "backlog") | {"priority": rank} for rank, title in ((1, "The book"), (2, "The team"))]
     room = opened(page, backend, topics=[waiting[0], topic("The move", "active"), waiting[1]])
     topics = side(room).locator("[data-topic]")
@@ -146,7 +146,7 @@ def test_topics_that_wait_are_put_in_order_by_keyboard(page: Page, backend: Scri
 
 
 @pytest.mark.thorough
-def test_a_change_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
+def test_a_rejected_change_says_why(page: Page, backend: ScriptedBackend):
     room = opened(page, backend)
     expect(side(room)).to_contain_text("40% covered")
     backend.refuse(409, "changed", "This changed meanwhile.", on="POST /api/interviews/c1/finish")
@@ -155,7 +155,7 @@ def test_a_change_that_is_refused_says_why(page: Page, backend: ScriptedBackend)
 
 
 @pytest.mark.thorough
-def test_an_interview_is_finished_and_its_draft_taken_along(page: Page, backend: ScriptedBackend):
+def test_an_interview_can_be_finished_and_its_draft_downloaded(page: Page, backend: ScriptedBackend):
     room = opened(page, backend)
     expect(side(room)).to_contain_text("Ada led six people.")
     backend.interviews["c1"] = interview(phase="end", ended="asked", ended_by="that's enough")
@@ -169,7 +169,7 @@ def test_an_interview_is_finished_and_its_draft_taken_along(page: Page, backend:
 
 
 @pytest.mark.thorough
-def test_in_the_onboarding_a_question_is_skipped(page: Page, backend: ScriptedBackend):
+def test_an_onboarding_question_can_be_skipped(page: Page, backend: ScriptedBackend):
     room = opened(page, backend, role="onboarding")
     expect(room.get_by_role("heading", name="Agenda")).to_be_visible()
     expect(room.get_by_role("button", name="Add a topic")).to_have_count(0)
@@ -194,7 +194,7 @@ def test_on_a_phone_conversation_and_draft_are_two_tabs(phone: Page, backend: Sc
 
 
 @pytest.mark.thorough
-def test_no_field_of_an_interview_runs_anything(page: Page, backend: ScriptedBackend):
+def test_no_field_of_an_interview_runs_a_script_or_loads_anything(page: Page, backend: ScriptedBackend):
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url) if request.url.endswith("/x") else None)
     evil = topic(EVIL, "active", aspect(EVIL, "covered", EVIL))

@@ -124,7 +124,7 @@ def with_tabs(jobs: Locator) -> Locator:
     return jobs
 
 
-def test_a_match_tells_its_reasons_and_quotes_them_on_demand(page: Page, backend: ScriptedBackend):
+def test_a_match_shows_its_reasons_and_quotes_them_on_demand(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     backend.jobs.search |= {"missing": ["JSearch could not be reached."]}
     jobs = opened(page)
@@ -142,7 +142,7 @@ def test_a_match_tells_its_reasons_and_quotes_them_on_demand(page: Page, backend
     expect(row).to_contain_text("We look for you.")
 
 
-def test_a_match_is_hidden_taken_back_saved_and_judged(page: Page, backend: ScriptedBackend):
+def test_a_match_can_be_hidden_restored_saved_and_rated(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     jobs = opened(page)
     row = jobs.get_by_role("listitem", name=TITLE)
@@ -170,7 +170,7 @@ def test_a_match_is_hidden_taken_back_saved_and_judged(page: Page, backend: Scri
     expect(jobs.get_by_role("listitem", name=TITLE)).to_be_visible()
 
 
-def test_a_fixed_field_says_why_it_cannot_be_changed(page: Page, backend: ScriptedBackend):
+def test_a_fixed_field_explains_why_it_cannot_be_changed(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     jobs = opened(page)
     backend.refuse(423, "braked", "Everything is paused.", on="POST /api/jobs/j1/documents")
@@ -182,7 +182,7 @@ def test_a_fixed_field_says_why_it_cannot_be_changed(page: Page, backend: Script
 
 
 @pytest.mark.sentinel
-def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBackend):
+def test_a_search_on_demand_shows_its_results(page: Page, backend: ScriptedBackend):
     jobs = opened(page)
     expect(jobs).to_contain_text("No new jobs yet.")
     jobs.get_by_role("button", name="Search now").click()
@@ -199,7 +199,7 @@ def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBac
 
 
 @pytest.mark.nightly
-def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, backend: ScriptedBackend):
+def test_a_document_can_be_written_shows_its_quotes_and_can_be_downloaded(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     nothing = {"markdown": None, "sentences": [], "left_out": [], "coverage": None}
     backend.jobs.documents["d1"] = document(status="writing", label="Reading the job posting…", **nothing)
@@ -234,7 +234,7 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
     expect(jobs.get_by_role("button", name="Open: Résumé, version 2")).to_be_focused()
 
 
-def test_a_document_is_changed_on_the_page_and_back(page: Page, backend: ScriptedBackend):
+def test_a_document_can_be_edited_on_the_page_and_reverted(page: Page, backend: ScriptedBackend):
     lines = {
         "key": "positions:e1",
         "heading": "Head of Product, Voltbank",
@@ -265,7 +265,7 @@ def test_a_document_is_changed_on_the_page_and_back(page: Page, backend: Scripte
 
 
 @pytest.mark.parametrize("is_followed", [True, False])
-def test_a_request_for_changes_shows_what_it_changed_or_that_it_changed_nothing(
+def test_a_change_request_shows_what_changed_or_that_nothing_did(
     page: Page, backend: ScriptedBackend, is_followed: bool
 ):
     backend.jobs.documents["d1"] = first = document(version=1)
@@ -283,7 +283,7 @@ def test_a_request_for_changes_shows_what_it_changed_or_that_it_changed_nothing(
         expect(jobs.get_by_text(each)).to_be_visible()
 
 
-def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: ScriptedBackend):
+def test_applying_with_documents_moves_the_application_on_the_board(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     backend.jobs.documents["d1"] = document(chosen_head=None)
     backend.jobs.applications = {}
@@ -317,7 +317,7 @@ def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: Scr
     assert set(saved.body) == {"next_step", "next_at"}
 
 
-def test_where_nobody_delivers_it_is_said_before_and_one_sends_it_oneself(page: Page, backend: ScriptedBackend):
+def test_a_job_without_delivery_says_so_and_the_user_can_apply_themselves(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match(delivers=False)
     backend.jobs.documents["d1"] = document(chosen_head=None)
     backend.jobs.applications = {"app_1": application(status="preparing", applied_at=None, can_apply=True)}
@@ -338,7 +338,7 @@ def test_where_nobody_delivers_it_is_said_before_and_one_sends_it_oneself(page: 
     assert not backend.asked("POST", "/api/jobs/j1/apply")
 
 
-def test_an_application_that_one_sent_oneself_is_marked_with_one_press(page: Page, backend: ScriptedBackend):
+def test_an_application_the_user_sent_can_be_marked_with_one_press(page: Page, backend: ScriptedBackend):
     backend.jobs.applications = {"app_1": application(status="preparing", applied_at=None, can_apply=True)}
     jobs = opened(page, "Applications")
     jobs.get_by_role("button", name=f"I sent it: {TITLE}").click()
@@ -366,7 +366,7 @@ def test_unchanged_fields_of_an_application_are_not_sent(page: Page, backend: Sc
     assert moved == [{"notes": "They are slow."}, {"next_at": "2031-02-04T14:30:00.000Z"}]
 
 
-def test_an_application_in_preparation_is_sent_from_list_and_board_alike(page: Page, backend: ScriptedBackend):
+def test_an_application_in_preparation_can_be_sent_from_list_and_board(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match(application_id="app_1")
     asked = {"approval_id": "ap_1", "approval_status": "pending"}
     backend.jobs.applications = {"app_1": application(status="preparing", next_step="", **asked)}
@@ -403,7 +403,7 @@ STANDS = {
 
 
 @pytest.mark.parametrize("case", STANDS)
-def test_beside_a_job_stands_how_its_application_does(page: Page, backend: ScriptedBackend, case: str):
+def test_a_job_shows_the_status_of_its_application(page: Page, backend: ScriptedBackend, case: str):
     asked, says, buttons = STANDS[case]
     backend.jobs.matches["j1"] = match(application_id="app_1")
     backend.jobs.applications = {"app_1": application(**{**PREPARED, **asked})}
@@ -413,7 +413,7 @@ def test_beside_a_job_stands_how_its_application_does(page: Page, backend: Scrip
         expect(row.locator("button.apply")).to_have_text(buttons)
 
 
-def test_a_job_whose_application_is_over_says_how_to_apply_again(page: Page, backend: ScriptedBackend):
+def test_a_job_whose_application_ended_says_how_to_apply_again(page: Page, backend: ScriptedBackend):
     backend.jobs.matches = {"j1": match(application_id="app_1"), "j2": match("j2", title=OTHER, application_id="app_2")}
     withdrawn = application(status="withdrawn", applied_at=None)
     backend.jobs.applications = {"app_1": withdrawn, "app_2": application("app_2")}
@@ -425,7 +425,7 @@ def test_a_job_whose_application_is_over_says_how_to_apply_again(page: Page, bac
     expect(jobs.locator("button.apply")).to_have_count(0)
 
 
-def test_a_server_without_applications_offers_none(page: Page, backend: ScriptedBackend):
+def test_without_applications_on_the_server_the_jobs_element_offers_none(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     jobs = with_tabs(opened(page))
     expect(jobs.get_by_role("button", name=f"Save: {TITLE}")).to_be_visible()
@@ -433,7 +433,7 @@ def test_a_server_without_applications_offers_none(page: Page, backend: Scripted
     expect(jobs.get_by_role("button", name=re.compile("Appl"))).to_have_count(0)
 
 
-def test_no_part_of_jobs_moves_once_the_server_answered(page: Page, backend: ScriptedBackend):
+def test_the_jobs_element_does_not_shift_when_a_response_arrives(page: Page, backend: ScriptedBackend):
     held: list[Route] = []
     page.route("**/api/applications", lambda route: held.append(route))
     jobs = with_tabs(opened(page))
@@ -448,7 +448,7 @@ def test_no_part_of_jobs_moves_once_the_server_answered(page: Page, backend: Scr
     page.unroute("**/api/applications")
 
 
-def test_a_field_of_the_resume_leads_to_its_line_and_back(page: Page, backend: ScriptedBackend):
+def test_a_resume_field_links_to_its_line_and_back(page: Page, backend: ScriptedBackend):
     backend.jobs.resumes["r1"] = resume()
     jobs = opened(page, "Your résumé")
     found = jobs.get_by_role("region", name="What we found")
@@ -465,9 +465,7 @@ def test_a_field_of_the_resume_leads_to_its_line_and_back(page: Page, backend: S
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
 
 
-def test_jobs_are_filtered_and_sorted_by_fit_pay_and_age_and_a_warning_quotes_the_posting(
-    page: Page, backend: ScriptedBackend
-):
+def test_jobs_can_be_filtered_and_sorted_and_a_warning_quotes_the_posting(page: Page, backend: ScriptedBackend):
     hourly = {"lowest": 40.0, "highest": 50.0, "currency": "EUR", "per": "hour"}
     unknown = {"lowest": None, "highest": 450.0, "currency": "EUR", "per": None}
     quoted = {"kind": "fee", "text": "It asks you to pay before you start.", "quote": "Pay a 49 EUR fee."}
@@ -513,7 +511,7 @@ def test_wishes_are_prefilled_from_the_profile_and_from_statements(page: Page, b
     assert (saved.body["wishes"]["titles"], saved.body["wishes"]["never"]) == (["Head of Product"], ["banks"])
 
 
-def test_wishes_are_saved_and_what_thumbs_taught_is_forgotten(page: Page, backend: ScriptedBackend):
+def test_wishes_are_saved_and_learned_weights_can_be_reset(page: Page, backend: ScriptedBackend):
     backend.jobs.taught = ["More jobs at hemlock"]
     jobs = opened(page, "What you want")
     jobs.get_by_label("Job titles").fill("Product Manager,  Head of Product ,")
@@ -536,7 +534,7 @@ def test_wishes_are_saved_and_what_thumbs_taught_is_forgotten(page: Page, backen
     expect(jobs.get_by_text("More jobs at hemlock")).to_have_count(0)
 
 
-def test_no_field_of_a_job_runs_anything(page: Page, backend: ScriptedBackend):
+def test_no_field_of_a_job_runs_a_script_or_loads_anything(page: Page, backend: ScriptedBackend):
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url) if "127.0.0.1" not in request.url else None)
     why = [reason(EVIL, EVIL) | {"advert_quote": EVIL, "person_source": EVIL}]
@@ -581,7 +579,7 @@ def test_no_field_of_a_job_runs_anything(page: Page, backend: ScriptedBackend):
     assert foreign == []
 
 
-def test_on_a_phone_nothing_is_wider_than_the_screen(phone: Page, backend: ScriptedBackend):
+def test_on_a_phone_jobs_fit_the_screen(phone: Page, backend: ScriptedBackend):
     fill(backend)
     phone.goto("/#chat")
     ready(phone)
@@ -603,7 +601,9 @@ def fill(backend: ScriptedBackend) -> None:
 
 @pytest.mark.nightly
 @each_screen
-def test_no_part_of_jobs_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBackend, scheme: Any, width: str):
+def test_the_jobs_element_has_no_accessibility_violations(
+    page: Page, backend: ScriptedBackend, scheme: Any, width: str
+):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": WIDTHS[width], "height": 800})
     fill(backend)

@@ -70,7 +70,7 @@ def fill(backend: ScriptedBackend) -> None:
 
 
 @pytest.mark.nightly
-def test_a_due_question_is_answered_and_says_when_it_returns(page: Page, backend: ScriptedBackend):
+def test_an_answered_question_says_when_it_returns(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
     due = learning.get_by_role("group", name="What does it say of 0?")
@@ -81,7 +81,7 @@ def test_a_due_question_is_answered_and_says_when_it_returns(page: Page, backend
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_lesson_shows_what_it_cites_and_marks_what_nobody_checked(page: Page, backend: ScriptedBackend):
+def test_a_lesson_shows_its_citations_and_marks_unchecked_sentences(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
     learning.get_by_role("button", name=f"Read {TITLE}").first.click()
@@ -103,7 +103,7 @@ def test_a_lesson_shows_what_it_cites_and_marks_what_nobody_checked(page: Page, 
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_goal_is_chosen_and_shows_what_is_between(page: Page, backend: ScriptedBackend):
+def test_a_goal_can_be_chosen_and_shows_its_gaps(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
     field = learning.get_by_role("combobox", name="Your goal")
@@ -118,7 +118,7 @@ def test_a_goal_is_chosen_and_shows_what_is_between(page: Page, backend: Scripte
 
 
 @pytest.mark.parametrize("place", ["gap", "next", "library", "field"])
-def test_the_chosen_module_is_written_at_once_and_becomes_ready_by_itself(
+def test_the_chosen_module_is_written_at_once_and_becomes_ready_without_a_reload(
     page: Page, backend: ScriptedBackend, place: str
 ):
     fill(backend)
@@ -140,7 +140,7 @@ def test_the_chosen_module_is_written_at_once_and_becomes_ready_by_itself(
     expect(tab).to_contain_text("1 to answer, 1 to read", use_inner_text=True)
 
 
-def test_a_topic_that_the_library_lacks_is_asked_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
+def test_a_topic_outside_the_library_opens_a_learning_conversation(page: Page, backend: ScriptedBackend):
     fill(backend)
     backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
     page.goto("/#chat")
@@ -175,7 +175,7 @@ def test_a_wrong_answer_is_explained_and_can_be_explained_again(page: Page, back
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_button_below_an_answer_goes_on_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
+def test_a_button_under_an_answer_opens_a_learning_conversation(page: Page, backend: ScriptedBackend):
     page.goto("/#chat")
     widget = ready(page)
     talk = backend.stream("c1").begin()
@@ -190,7 +190,7 @@ def test_a_button_below_an_answer_goes_on_in_a_conversation_about_learning(page:
     assert page.evaluate("window.hacked") is None
 
 
-def test_the_chat_tells_that_a_lesson_is_ready_and_opens_it(page: Page, backend: ScriptedBackend):
+def test_the_chat_announces_a_ready_lesson_and_opens_it(page: Page, backend: ScriptedBackend):
     fill(backend)
     page.goto("/#chat")
     ready(page)
@@ -202,7 +202,7 @@ def test_the_chat_tells_that_a_lesson_is_ready_and_opens_it(page: Page, backend:
     expect(page.locator("qwestly-learning").get_by_role("heading", name=TITLE)).to_be_visible()
 
 
-def test_an_answer_that_is_not_taken_says_why(page: Page, backend: ScriptedBackend):
+def test_a_rejected_answer_says_why(page: Page, backend: ScriptedBackend):
     fill(backend)
     learning = view(page, "Learning")
     backend.refuse(503, "unavailable", "Please try again.", on="POST /api/lessons/les_1/questions/0")
@@ -214,7 +214,7 @@ def test_an_answer_that_is_not_taken_says_why(page: Page, backend: ScriptedBacke
 @pytest.mark.nightly
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_neither_path_nor_lesson_breaks_a_rule_of_accessibility(
+def test_path_and_lesson_have_no_accessibility_violations(
     page: Page, backend: ScriptedBackend, scheme: Any, width: str
 ):
     page.emulate_media(color_scheme=scheme)

@@ -21,7 +21,7 @@ COLORS = """() => {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_mail_can_be_read_in_light_and_dark(page: Page, scheme: Any):
+def test_a_mail_is_readable_in_light_and_dark(page: Page, scheme: Any):
     sections = tuple(
         ShownSection(heading=kind, kind=kind, claims=(ShownClaim(text="Led a team."),))
         for kind in ("headline", "experience", "achievements")

@@ -68,7 +68,7 @@ def widget(page: Page) -> Widget:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_a_memory_stands_under_the_answer_is_announced_and_can_be_undone(widget: Widget, backend: ScriptedBackend):
+def test_a_memory_is_shown_under_the_answer_announced_and_can_be_undone(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     expect_line(widget, f"{LISBON} · Undo")
     expect(widget.page.locator("qwestly-chat .spoken[aria-live]")).to_have_text(LISBON)
@@ -80,7 +80,7 @@ def test_a_memory_stands_under_the_answer_is_announced_and_can_be_undone(widget:
 
 
 @pytest.mark.thorough
-def test_the_memory_that_a_correction_had_replaced_is_named_when_it_is_back(widget: Widget, backend: ScriptedBackend):
+def test_undoing_a_correction_names_the_restored_memory(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     backend.replaced["mem_1"] = [memory("Lives in Berlin.", "mem_0")]
     undo(widget).click()
@@ -88,19 +88,19 @@ def test_the_memory_that_a_correction_had_replaced_is_named_when_it_is_back(widg
 
 
 @pytest.mark.thorough
-def test_an_unchecked_memory_says_so(widget: Widget, backend: ScriptedBackend):
+def test_an_unchecked_memory_is_shown_as_unchecked(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory(status="unchecked"))
     expect_line(widget, "Noted, not checked yet: “Lives in Lisbon.” · Undo")
 
 
 @pytest.mark.thorough
-def test_a_memory_that_is_told_again_has_one_line(widget: Widget, backend: ScriptedBackend):
+def test_a_repeated_memory_has_one_line(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory(), memory())
     expect(line(widget)).to_have_count(1)
 
 
 @pytest.mark.thorough
-def test_after_a_reload_it_can_still_be_undone(page: Page, backend: ScriptedBackend):
+def test_a_memory_can_still_be_undone_after_a_reload(page: Page, backend: ScriptedBackend):
     backend.replaced["mem_1"] = []
     widget = reopened(page, backend, memory())
     expect_line(widget, f"{LISBON} · Undo")
@@ -109,7 +109,7 @@ def test_after_a_reload_it_can_still_be_undone(page: Page, backend: ScriptedBack
 
 
 @pytest.mark.thorough
-def test_a_poll_from_before_the_undo_does_not_take_it_back(page: Page, backend: ScriptedBackend):
+def test_a_stale_poll_does_not_revert_an_undo(page: Page, backend: ScriptedBackend):
     backend.replaced["mem_1"] = []
     widget = reopened(page, backend, memory())
     undo(widget).click()
@@ -121,7 +121,7 @@ def test_a_poll_from_before_the_undo_does_not_take_it_back(page: Page, backend: 
 
 
 @pytest.mark.thorough
-def test_after_a_day_there_is_no_undo(page: Page, backend: ScriptedBackend, clock: Clock):
+def test_a_memory_cannot_be_undone_after_a_day(page: Page, backend: ScriptedBackend, clock: Clock):
     until = datetime.fromtimestamp(clock.now + 20, UTC).isoformat()
     backend.active = True
     widget = reopened(page, backend, memory(undo_until=until), memory("Likes trains.", "mem_2", undo_until=None))
@@ -133,7 +133,7 @@ def test_after_a_day_there_is_no_undo(page: Page, backend: ScriptedBackend, cloc
 
 
 @pytest.mark.thorough
-def test_a_late_undo_offers_what_can_be_done_instead(widget: Widget, backend: ScriptedBackend):
+def test_a_late_undo_offers_alternatives(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     too_late = "This cannot be undone any more. You can correct it, or have it forgotten."
     backend.refuse(422, "invalid", too_late, on=f"POST {UNDO}")
@@ -145,7 +145,7 @@ def test_a_late_undo_offers_what_can_be_done_instead(widget: Widget, backend: Sc
 
 
 @pytest.mark.thorough
-def test_a_memory_forgotten_meanwhile_needs_no_undo(widget: Widget, backend: ScriptedBackend):
+def test_a_forgotten_memory_has_no_undo(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     backend.replaced.clear()
     undo(widget).click()
@@ -153,7 +153,7 @@ def test_a_memory_forgotten_meanwhile_needs_no_undo(widget: Widget, backend: Scr
 
 
 @pytest.mark.thorough
-def test_an_undo_that_fails_says_why_and_can_be_tried_again(widget: Widget, backend: ScriptedBackend):
+def test_a_failed_undo_says_why_and_can_be_retried(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     backend.refuse(423, "braked", "The agent is paused.", on=f"POST {UNDO}")
     undo(widget).press("Enter")
@@ -202,7 +202,7 @@ def is_asked(backend: ScriptedBackend, widget: Widget, view: dict[str, Any]) -> 
 
 
 @pytest.mark.thorough
-def test_memories_to_be_forgotten_are_listed_and_none_is_chosen(widget: Widget, backend: ScriptedBackend):
+def test_a_forget_card_lists_the_memories_with_none_preselected(widget: Widget, backend: ScriptedBackend):
     card = is_asked(backend, widget, forgetting())
     expect(card.group).to_match_aria_snapshot(f"""
       - 'group "Approval: {FORGET}"':
@@ -231,7 +231,7 @@ def test_memories_to_be_forgotten_are_listed_and_none_is_chosen(widget: Widget, 
     ("button", "decision", "status", "outcome"),
     [("Forget", "approve", "done", "Forgotten"), ("Keep", "reject", "rejected", "Kept")],
 )
-def test_a_forget_card_says_what_became_of_it(
+def test_a_forget_card_shows_its_outcome(
     widget: Widget, backend: ScriptedBackend, button: str, decision: str, status: str, outcome: str
 ):
     view = forgetting()
@@ -246,13 +246,13 @@ def test_a_forget_card_says_what_became_of_it(
 
 
 @pytest.mark.thorough
-def test_a_memory_that_went_while_it_waited_was_not_approved(page: Page, backend: ScriptedBackend):
+def test_a_forget_card_for_a_memory_already_gone_is_not_shown_as_approved(page: Page, backend: ScriptedBackend):
     gone = forgetting(status="changed", decided_by="nobody", outcome="It was forgotten meanwhile.")
     expect_decided(Card(reopened(page, backend, approvals=[gone]).log, FORGET), "No longer asked")
 
 
 @pytest.mark.thorough
-def test_a_question_before_remembering_has_words_of_its_own(page: Page, backend: ScriptedBackend):
+def test_an_approval_of_memories_has_its_own_wording(page: Page, backend: ScriptedBackend):
     title = "Remember something sensitive"
     preview = NOTHING | {"title": title, "changes": [STAYING]}
     view = approval(**OF_MEMORY, tool="keep_memories", preview=preview, conversation_id=None)
@@ -328,7 +328,7 @@ def desk(page: Page, backend: ScriptedBackend) -> Page:
 
 
 @pytest.mark.thorough
-def test_the_page_lists_what_is_not_checked_yet_and_says_so(desk: Page):
+def test_the_page_lists_unchecked_memories_as_such(desk: Page):
     expect(rows_of(desk)).to_contain_text(["Likes trains. Not checked yet", "Lives in Lisbon."])
     expect(rows_of(desk).first).not_to_contain_text(" · sure")
     expect(rows_of(desk).last).not_to_contain_text("Not checked")
@@ -344,7 +344,7 @@ def test_the_page_lists_what_is_not_checked_yet_and_says_so(desk: Page):
     ],
 )
 @pytest.mark.thorough
-def test_a_search_says_when_it_went_by_words_alone(desk: Page, backend: ScriptedBackend, found_by: str, said: str):
+def test_a_search_says_when_it_matched_words_only(desk: Page, backend: ScriptedBackend, found_by: str, said: str):
     backend.found_by = found_by
     expect(rows_of(desk)).to_have_count(2)
     desk.get_by_role("searchbox", name="Search memories").fill("where I live")

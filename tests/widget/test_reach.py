@@ -98,7 +98,7 @@ def _interview(page: Page, backend: ScriptedBackend) -> Iterator[str]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["chat", "approvals", "settings", "jobs", "learning", "interview"])
-def test_nothing_scrolls_sideways_and_each_control_is_reached(
+def test_no_view_scrolls_sideways_and_each_control_is_reachable(
     page: Page, backend: ScriptedBackend, name: str, width: str
 ):
     page.set_viewport_size({"width": WIDTHS[width], "height": 800})
@@ -134,9 +134,7 @@ def unreached(page: Page, element: str) -> list[str]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [1440, 360])
-def test_the_keyboard_alone_leads_from_a_message_to_the_outcome_of_its_question(
-    page: Page, backend: ScriptedBackend, width: int
-):
+def test_an_approval_can_be_requested_and_decided_by_keyboard_alone(page: Page, backend: ScriptedBackend, width: int):
     page.set_viewport_size({"width": width, "height": 740})
     page.goto("/#chat")
     widget = ready(page)
@@ -162,7 +160,7 @@ def test_the_keyboard_alone_leads_from_a_message_to_the_outcome_of_its_question(
 
 
 @pytest.mark.thorough
-def test_the_first_stop_of_the_keyboard_skips_to_the_content(page: Page, backend: ScriptedBackend):
+def test_the_first_tab_stop_skips_to_the_content(page: Page, backend: ScriptedBackend):
     page.goto("/#chat")
     widget = ready(page)
     page.get_by_role("link", name="Skip to the content").focus()

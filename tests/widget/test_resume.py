@@ -48,7 +48,7 @@ def choose(widget: Widget) -> None:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_a_resume_is_read_and_its_changes_are_taken_in_part(widget: Widget, backend: ScriptedBackend):
+def test_an_uploaded_resume_is_read_and_its_changes_can_be_approved_in_part(widget: Widget, backend: ScriptedBackend):
     backend.answer("POST /api/resumes", resume("reading"))
     backend.answer("GET /api/resumes/res_1", resume("proposed", "Ready for your decision"))
     choose(widget)
@@ -70,7 +70,7 @@ def test_a_resume_is_read_and_its_changes_are_taken_in_part(widget: Widget, back
 
 
 @pytest.mark.thorough
-def test_why_it_could_not_be_read_is_said(widget: Widget, backend: ScriptedBackend):
+def test_an_unreadable_resume_says_why(widget: Widget, backend: ScriptedBackend):
     backend.answer("POST /api/resumes", resume("failed", "This file is protected by a password."))
     choose(widget)
     expect(widget.page.get_by_text("This file is protected by a password.")).to_be_visible()
@@ -81,7 +81,7 @@ def test_why_it_could_not_be_read_is_said(widget: Widget, backend: ScriptedBacke
 
 
 @pytest.mark.thorough
-def test_a_file_may_be_dropped_anywhere_on_the_chat(widget: Widget, backend: ScriptedBackend):
+def test_a_file_can_be_dropped_anywhere_on_the_chat(widget: Widget, backend: ScriptedBackend):
     backend.answer("POST /api/resumes", resume("done", "Read. There is nothing new for your profile."))
     widget.page.evaluate("""() => {
         const files = new DataTransfer();

@@ -29,7 +29,7 @@ WATCH = """
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (360, 740)])
-def test_no_view_jumps_while_it_is_loaded(page: Page, backend: ScriptedBackend, width: int, height: int):
+def test_no_view_shifts_while_loading(page: Page, backend: ScriptedBackend, width: int, height: int):
     test_home.of_maya(backend)
     test_jobs.fill(backend)
     test_learning.fill(backend)

@@ -26,7 +26,7 @@ def widget(page: Page) -> Widget:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_source_is_a_chip_that_opens_its_passage(widget: Widget, backend: ScriptedBackend, page: Page):
+def test_a_source_chip_opens_its_passage(widget: Widget, backend: ScriptedBackend, page: Page):
     named = source(1, f"Résumé {EVIL}", f"Led six people. {EVIL}")
     answer = backend.stream().begin().call("s1", "Looking…")
     answer.text("Six.").send("sources", sources=[named, named]).done("Six.")
@@ -41,7 +41,7 @@ def test_a_source_is_a_chip_that_opens_its_passage(widget: Widget, backend: Scri
 
 
 @pytest.mark.thorough
-def test_a_stored_answer_has_its_sources_six_at_first(page: Page, backend: ScriptedBackend):
+def test_a_stored_answer_shows_its_first_six_sources(page: Page, backend: ScriptedBackend):
     many = [source(number) for number in range(9)]
     backend.keep("c1", "Mine", asked("m1", "Search"), answered("Found.", steps=[step(*many)]))
     widget = visit(page)

@@ -25,9 +25,7 @@ def adding(element: str) -> str:
     return f"document.body.insertAdjacentHTML('beforeend', '<{element} token-url=\"/token\"></{element}>')"
 
 
-def test_strings_replaced_before_an_element_is_made_show_in_it_and_the_others_stay(
-    page: Page, backend: ScriptedBackend
-):
+def test_an_element_shows_strings_replaced_before_its_creation(page: Page, backend: ScriptedBackend):
     page.goto("/local/status")
     replace(
         page, {"chat": {"heading": "Woran möchtest du arbeiten?"}, "shared": {"send": "Senden"}}, adding("qwestly-chat")
@@ -37,7 +35,7 @@ def test_strings_replaced_before_an_element_is_made_show_in_it_and_the_others_st
     expect(page.get_by_label("Your message")).to_be_visible()
 
 
-def test_strings_replaced_between_making_and_connecting_a_chat_show_in_it(page: Page, backend: ScriptedBackend):
+def test_a_chat_shows_strings_replaced_before_it_is_connected(page: Page, backend: ScriptedBackend):
     page.goto("/local/status")
     page.evaluate("import('/widget/qwestly.js')")
     page.evaluate("window.chat = document.createElement('qwestly-chat')")
@@ -45,9 +43,7 @@ def test_strings_replaced_between_making_and_connecting_a_chat_show_in_it(page: 
     expect(page.get_by_role("heading", name="Woran möchtest du arbeiten?")).to_be_visible()
 
 
-def test_a_chat_shows_replaced_strings_and_keeps_its_conversation_and_what_is_typed(
-    page: Page, backend: ScriptedBackend
-):
+def test_replacing_strings_keeps_the_conversation_and_the_typed_text(page: Page, backend: ScriptedBackend):
     page.goto("/host")
     widget = ready(page)
     backend.keep("c1", "My headline", asked("m1", "Better"), answered("A better one.", id="msg_run_1"))
@@ -63,7 +59,7 @@ def test_a_chat_shows_replaced_strings_and_keeps_its_conversation_and_what_is_ty
     expect(widget.log.get_by_text("A better one.")).to_have_count(1)
 
 
-def test_an_answer_that_streams_goes_on_under_replaced_strings(page: Page, backend: ScriptedBackend):
+def test_a_streaming_answer_continues_after_strings_are_replaced(page: Page, backend: ScriptedBackend):
     page.goto("/host")
     widget = ready(page)
     stream = backend.stream("c1").begin()
@@ -85,7 +81,7 @@ def test_an_element_shows_replaced_strings_at_once(page: Page, backend: Scripted
     expect(page.get_by_text("Nothing remembered yet.")).to_be_visible()
 
 
-def test_cards_of_approvals_show_replaced_strings_at_once(page: Page, backend: ScriptedBackend):
+def test_approval_cards_show_replaced_strings_at_once(page: Page, backend: ScriptedBackend):
     backend.ask(approval())
     approvals = view(page, "Approvals")
     expect(approvals.get_by_role("button", name="Approve", exact=True)).to_be_visible()
@@ -94,7 +90,7 @@ def test_cards_of_approvals_show_replaced_strings_at_once(page: Page, backend: S
     expect(approvals.get_by_role("button", name="Decline", exact=True)).to_be_visible()
 
 
-def test_an_interview_that_was_begun_here_goes_on_under_replaced_strings(page: Page, backend: ScriptedBackend):
+def test_a_running_interview_continues_after_strings_are_replaced(page: Page, backend: ScriptedBackend):
     room = view(page, "Interview")
     stream = backend.stream("c1")
     backend.interviews["c1"] = interview()

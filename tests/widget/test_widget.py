@@ -69,7 +69,7 @@ def answered(content: str, status: str = "complete", **more: Any) -> dict[str, A
 # ── the stream ──
 
 
-def test_a_spinner_then_steps_then_growing_text_are_seen_in_that_order(widget: Widget, backend: ScriptedBackend):
+def test_the_widget_shows_a_spinner_then_steps_then_growing_text(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Who am I?")
     expect(widget.answer.get_by_text("Thinking…")).to_be_visible()
@@ -99,7 +99,7 @@ def test_a_spinner_then_steps_then_growing_text_are_seen_in_that_order(widget: W
 
 
 @pytest.mark.thorough
-def test_progress_from_the_server_is_a_note_among_the_steps(widget: Widget, backend: ScriptedBackend):
+def test_server_progress_is_shown_as_a_note_among_the_steps(widget: Widget, backend: ScriptedBackend):
     sentence = "Searching your documents is not available for this answer."
     stream = backend.stream()
     widget.say("What have I shipped?")
@@ -134,7 +134,7 @@ EXPLAINED = [
 
 
 @pytest.mark.thorough
-def test_a_step_says_how_long_it_took_and_why_it_failed(widget: Widget, backend: ScriptedBackend):
+def test_a_step_shows_its_duration_and_why_it_failed(widget: Widget, backend: ScriptedBackend):
     steps = [{"effect": "read", "arguments": "{}", "problem": None} | step for step in STEPS]
     backend.keep("c1", "Earlier", asked("m1", "Who am I?"), answered("Ada.", steps=steps))
     widget.page.reload()
@@ -147,7 +147,7 @@ def test_a_step_says_how_long_it_took_and_why_it_failed(widget: Widget, backend:
 
 
 @pytest.mark.thorough
-def test_details_of_steps_that_the_stream_left_out_are_read_when_opened(widget: Widget, backend: ScriptedBackend):
+def test_step_details_missing_from_the_stream_are_loaded_when_opened(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin()
     for step in STEPS:
         stream.call(step["id"], step["label"])
@@ -174,7 +174,7 @@ def test_details_of_steps_that_the_stream_left_out_are_read_when_opened(widget: 
 
 
 @pytest.mark.thorough
-def test_characters_and_events_that_are_split_over_chunks_arrive_whole(widget: Widget, backend: ScriptedBackend):
+def test_characters_and_events_split_across_chunks_are_reassembled(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Bonjour")
     piece = sse("text_delta", content="lo, Zoë 🦉")
@@ -189,7 +189,7 @@ def test_characters_and_events_that_are_split_over_chunks_arrive_whole(widget: W
 
 
 @pytest.mark.thorough
-def test_an_event_of_a_later_version_is_ignored(widget: Widget, backend: ScriptedBackend):
+def test_an_event_from_a_later_version_is_ignored(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Hello")
     stream.begin().send("mood", approval_id="ap_1").send("constructor").send("fail").text("Hi")
@@ -199,7 +199,7 @@ def test_an_event_of_a_later_version_is_ignored(widget: Widget, backend: Scripte
 
 
 @pytest.mark.thorough
-def test_the_second_message_names_the_conversation_of_the_first(widget: Widget, backend: ScriptedBackend):
+def test_the_second_message_is_sent_to_the_same_conversation(widget: Widget, backend: ScriptedBackend):
     backend.stream("c7").begin().done("One")
     widget.say("First")
     expect(widget.words).to_have_text("One")
@@ -219,7 +219,7 @@ def test_the_second_message_names_the_conversation_of_the_first(widget: Widget, 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["the button", "Escape"])
-def test_stop_asks_the_server_and_reads_on_until_it_ends(widget: Widget, backend: ScriptedBackend, how: str):
+def test_stop_is_sent_to_the_server_and_the_stream_read_to_its_end(widget: Widget, backend: ScriptedBackend, how: str):
     stream = backend.stream("c1")
     widget.say("Tell me everything")
     stream.begin().text("In the begin")
@@ -242,7 +242,7 @@ def test_stop_asks_the_server_and_reads_on_until_it_ends(widget: Widget, backend
 
 
 @pytest.mark.thorough
-def test_a_stop_before_the_turn_has_begun_is_sent_once_it_has(widget: Widget, backend: ScriptedBackend):
+def test_a_stop_pressed_before_the_turn_starts_is_sent_once_it_starts(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1")
     widget.say("Wait, no")
     widget.box.press("Escape")
@@ -253,7 +253,7 @@ def test_a_stop_before_the_turn_has_begun_is_sent_once_it_has(widget: Widget, ba
 
 
 @pytest.mark.thorough
-def test_a_stop_that_fails_is_said_and_can_be_repeated(widget: Widget, backend: ScriptedBackend):
+def test_a_failed_stop_is_reported_and_can_be_repeated(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1")
     widget.say("Tell me everything")
     stream.begin().text("In")
@@ -327,7 +327,7 @@ def be_unreachable(backend: ScriptedBackend, page: Page) -> str:
         be_unreachable,
     ],
 )
-def test_whatever_fails_is_said_in_a_sentence_and_retried_as_the_same_message(
+def test_each_failure_is_explained_in_a_sentence_and_the_same_message_can_be_retried(
     widget: Widget, backend: ScriptedBackend, fail: Callable[[ScriptedBackend, Page], str]
 ):
     sentence = fail(backend, widget.page)
@@ -362,7 +362,7 @@ def test_a_partial_answer_stays_readable_beside_its_error(widget: Widget, backen
 
 
 @pytest.mark.thorough
-def test_a_stream_that_falls_silent_is_given_up(page: Page, backend: ScriptedBackend, clock: Clock):
+def test_a_silent_stream_times_out(page: Page, backend: ScriptedBackend, clock: Clock):
     page.goto("/host")
     widget = ready(page)
     stream = backend.stream()
@@ -380,7 +380,9 @@ def test_a_stream_that_falls_silent_is_given_up(page: Page, backend: ScriptedBac
 
 
 @pytest.mark.thorough
-def test_a_busy_conversation_is_waited_for_as_long_as_asked(page: Page, backend: ScriptedBackend, clock: Clock):
+def test_a_message_to_a_busy_conversation_is_retried_after_the_requested_delay(
+    page: Page, backend: ScriptedBackend, clock: Clock
+):
     page.goto("/host")
     widget = ready(page)
     backend.refuse(409, "conversation_busy", "Still answering.", retry_after="7")
@@ -395,7 +397,7 @@ def test_a_busy_conversation_is_waited_for_as_long_as_asked(page: Page, backend:
 
 
 @pytest.mark.thorough
-def test_a_message_names_the_answer_that_was_shown_when_it_was_sent(page: Page, backend: ScriptedBackend, clock: Clock):
+def test_a_message_references_the_answer_shown_when_it_was_sent(page: Page, backend: ScriptedBackend, clock: Clock):
     page.goto("/host")
     widget = ready(page)
     backend.stream().begin().done("You are Ada.")
@@ -446,7 +448,7 @@ def test_waiting_for_a_busy_conversation_can_be_stopped(page: Page, backend: Scr
 
 
 @pytest.mark.thorough
-def test_only_the_last_of_the_kept_messages_can_be_retried(widget: Widget, backend: ScriptedBackend):
+def test_only_the_last_failed_message_can_be_retried(widget: Widget, backend: ScriptedBackend):
     fail_with_an_event(backend, widget.page)
     widget.say("First")
     expect(widget.retry).to_have_count(1)
@@ -458,7 +460,7 @@ def test_only_the_last_of_the_kept_messages_can_be_retried(widget: Widget, backe
 
 
 @pytest.mark.thorough
-def test_a_spent_budget_is_said_and_the_message_goes_back_to_the_box(widget: Widget, backend: ScriptedBackend):
+def test_a_spent_budget_is_reported_and_the_message_returns_to_the_input(widget: Widget, backend: ScriptedBackend):
     backend.refuse(429, "over_budget", "Today's budget is used up. It is there again tomorrow.")
     widget.say("Who am I?")
     expect(widget.notice).to_contain_text("Today's budget is used up. It is there again tomorrow.")
@@ -467,7 +469,7 @@ def test_a_spent_budget_is_said_and_the_message_goes_back_to_the_box(widget: Wid
 
 
 @pytest.mark.thorough
-def test_a_budget_that_is_spent_during_an_answer_offers_no_retry(widget: Widget, backend: ScriptedBackend):
+def test_a_budget_spent_during_an_answer_offers_no_retry(widget: Widget, backend: ScriptedBackend):
     sentence = "Today's budget is used up."
     backend.stream("c1").begin().text("Half").error("over_budget", sentence)
     widget.say("Who am I?")
@@ -483,7 +485,7 @@ def test_a_budget_that_is_spent_during_an_answer_offers_no_retry(widget: Widget,
 
 
 @pytest.mark.thorough
-def test_too_many_turns_are_said_in_the_servers_words_and_can_be_retried(widget: Widget, backend: ScriptedBackend):
+def test_a_rate_limit_is_shown_in_the_servers_words_and_can_be_retried(widget: Widget, backend: ScriptedBackend):
     backend.refuse(429, "too_many_turns", "Three answers are under way already.", retry_after="20")
     widget.say("Who am I?")
     expect(widget.answer.get_by_text("Three answers are under way already.")).to_be_visible()
@@ -516,9 +518,7 @@ def expect_pressed(widget: Widget, thumb: str | None) -> None:
 
 
 @pytest.mark.thorough
-def test_an_answer_can_be_judged_once_it_has_ended_and_the_judgement_taken_back(
-    widget: Widget, backend: ScriptedBackend
-):
+def test_a_finished_answer_can_be_rated_and_the_rating_removed(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("You are")
     widget.say("Who am I?")
     expect(widget.words).to_have_text("You are")
@@ -551,7 +551,7 @@ def fail(stream: Stream) -> None:
     ("words", "end", "shown"),
     [("Half", stop, True), ("Half", fail, True), ("", stop, False), ("", fail, False), ("Half", Stream.cut, False)],
 )
-def test_words_that_the_server_has_ended_can_be_judged(
+def test_a_partial_answer_can_be_rated_only_if_the_server_has_ended_it(
     widget: Widget, backend: ScriptedBackend, words: str, end: Callable[[Stream], None], shown: bool
 ):
     stream = backend.stream("c1").begin().text(words)
@@ -563,7 +563,7 @@ def test_words_that_the_server_has_ended_can_be_judged(
 
 
 @pytest.mark.thorough
-def test_a_retried_answer_is_judged_for_itself(widget: Widget, backend: ScriptedBackend):
+def test_a_retried_answer_has_its_own_rating(widget: Widget, backend: ScriptedBackend):
     fail(backend.stream("c1").begin().text("You"))
     widget.say("Who am I?")
     widget.up.click()
@@ -579,7 +579,7 @@ def test_a_retried_answer_is_judged_for_itself(widget: Widget, backend: Scripted
 
 
 @pytest.mark.thorough
-def test_a_judgement_survives_a_reload(judged: Widget, backend: ScriptedBackend):
+def test_a_rating_survives_a_reload(judged: Widget, backend: ScriptedBackend):
     judged.up.click()
     posted(backend, 1)
     backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You are Ada.", id="msg_run_1"))
@@ -591,7 +591,7 @@ def test_a_judgement_survives_a_reload(judged: Widget, backend: ScriptedBackend)
 
 
 @pytest.mark.thorough
-def test_after_a_thumb_down_a_person_may_say_what_was_wrong(judged: Widget, backend: ScriptedBackend):
+def test_after_a_thumbs_down_the_user_can_add_a_comment(judged: Widget, backend: ScriptedBackend):
     judged.up.click()
     expect(judged.wrong).to_be_hidden()
     judged.down.click()
@@ -632,7 +632,7 @@ def test_feedback_takes_two_thousand_characters_at_most(judged: Widget, backend:
 
 
 @pytest.mark.thorough
-def test_escape_closes_the_field_alone_and_keeps_its_words(judged: Widget, backend: ScriptedBackend):
+def test_escape_closes_only_the_comment_field_and_keeps_its_text(judged: Widget, backend: ScriptedBackend):
     first = judged.page.get_by_role("group", name="Qwestly").first
     down = first.get_by_role("button", name="Not helpful")
     wrong = first.get_by_label("What was wrong?")
@@ -655,7 +655,7 @@ def test_escape_closes_the_field_alone_and_keeps_its_words(judged: Widget, backe
 
 
 @pytest.mark.thorough
-def test_a_judgement_that_cannot_be_kept_is_withdrawn_and_said(judged: Widget, backend: ScriptedBackend):
+def test_a_rating_that_cannot_be_saved_is_reverted_and_reported(judged: Widget, backend: ScriptedBackend):
     backend.refuse(503, "unavailable", "The database is away.", on=f"POST {FEEDBACK}")
     judged.down.click()
     expect(judged.answer.get_by_text("We couldn’t save that. The database is away.")).to_be_visible()
@@ -679,7 +679,9 @@ def test_a_judgement_that_cannot_be_kept_is_withdrawn_and_said(judged: Widget, b
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("first", ["is kept", "fails"])
-def test_quick_clicks_end_in_the_last_one_and_are_posted_in_turn(judged: Widget, backend: ScriptedBackend, first: str):
+def test_quick_clicks_on_a_rating_are_posted_in_order_and_the_last_one_wins(
+    judged: Widget, backend: ScriptedBackend, first: str
+):
     held = backend.hold(f"POST {FEEDBACK}")
     judged.up.click()
     posted(backend, 1)
@@ -698,7 +700,7 @@ def test_quick_clicks_end_in_the_last_one_and_are_posted_in_turn(judged: Widget,
 
 
 @pytest.mark.thorough
-def test_a_press_or_a_typed_text_outlives_an_earlier_reading(judged: Widget, backend: ScriptedBackend):
+def test_a_rating_or_comment_survives_a_response_to_an_earlier_read(judged: Widget, backend: ScriptedBackend):
     kept = [asked("m1", "Who am I?"), answered("You are Ada.", id="msg_run_1", feedback=None)]
     held = backend.hold("GET /api/conversations/c1")
     judged.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
@@ -717,7 +719,7 @@ def test_a_press_or_a_typed_text_outlives_an_earlier_reading(judged: Widget, bac
 
 
 @pytest.mark.thorough
-def test_thumbs_are_quiet_on_earlier_answers_until_they_are_looked_at(judged: Widget, backend: ScriptedBackend):
+def test_thumbs_of_earlier_answers_are_hidden_until_hovered_or_focused(judged: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().done("Still Ada.")
     judged.say("And now?")
     expect(judged.words).to_have_text("Still Ada.")
@@ -741,7 +743,7 @@ def test_thumbs_are_quiet_on_earlier_answers_until_they_are_looked_at(judged: Wi
 
 
 @pytest.mark.thorough
-def test_on_a_phone_thumbs_are_always_seen_and_large_enough_to_touch(phone: Page, backend: ScriptedBackend):
+def test_on_a_phone_thumbs_are_always_visible_and_large_enough_to_touch(phone: Page, backend: ScriptedBackend):
     first = [asked("m1", "Hi"), answered("Ho\n\n" * 40, id="a1")]
     kept = [*first, asked("m2", "Who am I?"), answered("Ada.", "stopped", id="a2")]
     backend.keep("c1", "Earlier", *kept)
@@ -771,7 +773,7 @@ def smallest_side(button: Locator) -> float:
 
 
 @pytest.mark.thorough
-def test_a_rejected_token_is_replaced_once_and_the_call_repeated(widget: Widget, backend: ScriptedBackend):
+def test_a_rejected_token_is_renewed_once_and_the_call_retried(widget: Widget, backend: ScriptedBackend):
     backend.rejected.add(backend.calls[-1].token)
     backend.stream().begin().done("Hi")
     widget.say("Hello")
@@ -781,7 +783,7 @@ def test_a_rejected_token_is_replaced_once_and_the_call_repeated(widget: Widget,
 
 
 @pytest.mark.thorough
-def test_a_second_rejection_is_shown_and_the_message_kept(widget: Widget, backend: ScriptedBackend):
+def test_a_second_token_rejection_is_shown_and_the_message_kept(widget: Widget, backend: ScriptedBackend):
     backend.refuse(401, "unauthorized", "Please sign in again.")
     backend.refuse(401, "unauthorized", "Please sign in again.")
     widget.say("Hello")
@@ -804,7 +806,9 @@ def test_a_token_is_used_until_its_last_thirty_seconds(page: Page, backend: Scri
 
 
 @pytest.mark.thorough
-def test_a_conversation_of_a_minute_outlives_tokens_of_ten_seconds(page: Page, backend: ScriptedBackend, clock: Clock):
+def test_a_minute_long_conversation_works_with_tokens_of_ten_seconds(
+    page: Page, backend: ScriptedBackend, clock: Clock
+):
     backend.token_life = 10
     began = clock.now
     page.goto("/host")
@@ -824,7 +828,7 @@ def test_a_conversation_of_a_minute_outlives_tokens_of_ten_seconds(page: Page, b
 
 
 @pytest.mark.thorough
-def test_calls_at_the_same_time_share_one_token(page: Page, backend: ScriptedBackend):
+def test_concurrent_calls_share_one_token(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier", asked("m1", "Hello"), answered("Hi"))
     page.goto("/host")
     widget = ready(page)
@@ -843,7 +847,7 @@ def test_calls_at_the_same_time_share_one_token(page: Page, backend: ScriptedBac
 
 
 @pytest.mark.thorough
-def test_a_page_can_hand_in_a_function_instead_of_an_address(page: Page, backend: ScriptedBackend):
+def test_a_page_can_provide_a_token_function_instead_of_a_url(page: Page, backend: ScriptedBackend):
     page.goto("/host")
     ready(page)
     page.evaluate("""() => {
@@ -863,7 +867,7 @@ def test_a_page_can_hand_in_a_function_instead_of_an_address(page: Page, backend
 
 
 @pytest.mark.thorough
-def test_a_token_that_cannot_be_had_loses_no_message(widget: Widget, backend: ScriptedBackend):
+def test_a_failed_token_request_loses_no_message(widget: Widget, backend: ScriptedBackend):
     backend.rejected.add(backend.calls[-1].token)
     widget.page.route("**/token", lambda route: route.abort(), times=1)
     widget.say("Hello")
@@ -907,7 +911,7 @@ def test_a_reload_continues_the_conversation(widget: Widget, backend: ScriptedBa
 
 
 @pytest.mark.thorough
-def test_a_reload_takes_up_the_answer_under_way_and_shows_every_word_once(widget: Widget, backend: ScriptedBackend):
+def test_a_reload_resumes_a_running_answer_and_shows_every_word_once(widget: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().text("You ")
     widget.say("Who am I?")
     expect(widget.words).to_have_text("You")
@@ -928,9 +932,7 @@ def test_a_reload_takes_up_the_answer_under_way_and_shows_every_word_once(widget
 
 
 @pytest.mark.thorough
-def test_when_the_network_returns_the_answer_goes_on_and_an_unsent_message_is_sent(
-    widget: Widget, backend: ScriptedBackend
-):
+def test_after_a_reconnect_the_answer_resumes_and_an_unsent_message_is_sent(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("You ")
     widget.say("Who am I?")
     expect(widget.words).to_have_text("You")
@@ -1004,7 +1006,7 @@ def test_a_turn_that_still_runs_after_a_reload_is_followed_to_its_end(
         ([], "This answer was interrupted."),
     ],
 )
-def test_an_unfinished_turn_of_an_earlier_visit_can_be_retried(
+def test_an_unfinished_turn_from_an_earlier_visit_can_be_retried(
     widget: Widget, backend: ScriptedBackend, messages: list[dict[str, Any]], sentence: str
 ):
     backend.keep("c1", "Earlier", asked("m0", "Hi"), answered("Ho"), asked("m1", "Who am I?"), *messages)
@@ -1019,9 +1021,7 @@ def test_an_unfinished_turn_of_an_earlier_visit_can_be_retried(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("button", ["Continue", "Regenerate"])
-def test_an_answer_that_was_interrupted_is_continued_or_made_anew(
-    widget: Widget, backend: ScriptedBackend, button: str
-):
+def test_an_interrupted_answer_can_be_continued_or_regenerated(widget: Widget, backend: ScriptedBackend, button: str):
     backend.keep("c1", "Earlier", asked("m1", "Who am I?"), answered("You are", "interrupted"))
     widget.page.reload()
     widget.rows.get_by_role("button", name="Earlier").first.click()
@@ -1036,7 +1036,7 @@ def test_an_answer_that_was_interrupted_is_continued_or_made_anew(
 
 
 @pytest.mark.thorough
-def test_conversations_are_listed_opened_and_left(page: Page, backend: ScriptedBackend):
+def test_conversations_can_be_listed_opened_and_left(page: Page, backend: ScriptedBackend):
     for number in range(3):
         backend.keep(f"c{number}", f"Talk {number}", asked("m", f"Question {number}"), answered(f"Answer {number}"))
     backend.page_size = 2
@@ -1062,7 +1062,7 @@ def test_conversations_are_listed_opened_and_left(page: Page, backend: ScriptedB
 
 
 @pytest.mark.thorough
-def test_a_list_that_cannot_be_read_says_so_and_can_be_asked_again(page: Page, backend: ScriptedBackend):
+def test_a_conversation_list_that_fails_to_load_says_so_and_can_be_retried(page: Page, backend: ScriptedBackend):
     backend.refuse(503, "unavailable", "The database is away.", on="GET /api/conversations")
     page.goto("/host")
     expect(page.get_by_text("The database is away.")).to_be_visible()
@@ -1073,7 +1073,7 @@ def test_a_list_that_cannot_be_read_says_so_and_can_be_asked_again(page: Page, b
 
 
 @pytest.mark.thorough
-def test_a_conversation_that_cannot_be_read_can_be_asked_for_again(page: Page, backend: ScriptedBackend):
+def test_a_conversation_that_fails_to_load_can_be_retried(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
     page.goto("/host")
     widget = ready(page)
@@ -1090,7 +1090,7 @@ def test_a_conversation_that_cannot_be_read_can_be_asked_for_again(page: Page, b
 
 
 @pytest.mark.thorough
-def test_deleting_asks_first_and_then_starts_anew(page: Page, backend: ScriptedBackend):
+def test_deleting_a_conversation_needs_confirmation_and_then_starts_a_new_one(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
     page.goto("/host")
     widget = ready(page)
@@ -1115,7 +1115,7 @@ def test_deleting_asks_first_and_then_starts_anew(page: Page, backend: ScriptedB
 
 
 @pytest.mark.thorough
-def test_a_deletion_that_fails_is_said(page: Page, backend: ScriptedBackend):
+def test_a_failed_deletion_is_reported(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier")
     page.goto("/host")
     widget = ready(page)
@@ -1128,7 +1128,7 @@ def test_a_deletion_that_fails_is_said(page: Page, backend: ScriptedBackend):
 
 
 @pytest.mark.thorough
-def test_leaving_a_running_turn_lets_it_run_and_coming_back_finds_it(page: Page, backend: ScriptedBackend):
+def test_leaving_a_running_turn_does_not_stop_it_and_returning_shows_it(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Long", running=True)
     page.goto("/host")
     widget = ready(page)
@@ -1147,7 +1147,7 @@ def test_leaving_a_running_turn_lets_it_run_and_coming_back_finds_it(page: Page,
 
 
 @pytest.mark.thorough
-def test_a_turn_that_was_left_before_it_began_does_not_take_the_view_back(widget: Widget, backend: ScriptedBackend):
+def test_a_turn_left_before_it_started_does_not_switch_the_view_back(widget: Widget, backend: ScriptedBackend):
     left = backend.stream("c1")
     widget.say("Wait, something else")
     backend.wait_for(1, "POST", "/api/chat")
@@ -1163,7 +1163,7 @@ def test_a_turn_that_was_left_before_it_began_does_not_take_the_view_back(widget
 
 
 @pytest.mark.thorough
-def test_a_tab_that_is_looked_at_again_shows_what_another_has_said(widget: Widget, backend: ScriptedBackend):
+def test_a_tab_shows_messages_from_other_tabs_when_it_becomes_visible_again(widget: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().done("You are Ada.")
     widget.say("Who am I?")
     expect(widget.words).to_have_text("You are Ada.")
@@ -1177,7 +1177,7 @@ def test_a_tab_that_is_looked_at_again_shows_what_another_has_said(widget: Widge
 
 
 @pytest.mark.thorough
-def test_a_draft_is_kept_while_an_answer_streams_and_is_not_sent(widget: Widget, backend: ScriptedBackend):
+def test_a_typed_draft_is_kept_and_not_sent_while_an_answer_streams(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("First")
     stream.begin().text("Hm")
@@ -1190,7 +1190,7 @@ def test_a_draft_is_kept_while_an_answer_streams_and_is_not_sent(widget: Widget,
 
 
 @pytest.mark.thorough
-def test_a_message_that_is_refused_as_written_returns_to_the_box(widget: Widget, backend: ScriptedBackend):
+def test_an_invalid_message_returns_to_the_input(widget: Widget, backend: ScriptedBackend):
     held = backend.stream()
     widget.say("Attached: cv.pdf")
     widget.box.fill("a draft")
@@ -1205,7 +1205,9 @@ def test_a_message_that_is_refused_as_written_returns_to_the_box(widget: Widget,
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("leave", ["a new conversation", "a reload"])
-def test_a_message_that_was_never_accepted_is_not_left_behind(widget: Widget, backend: ScriptedBackend, leave: str):
+def test_an_unsent_message_returns_to_the_input_after_a_reload_or_a_new_conversation(
+    widget: Widget, backend: ScriptedBackend, leave: str
+):
     be_unavailable(backend, widget.page)
     widget.say("Precious words")
     expect(widget.retry).to_be_visible()
@@ -1219,7 +1221,7 @@ def test_a_message_that_was_never_accepted_is_not_left_behind(widget: Widget, ba
 
 
 @pytest.mark.thorough
-def test_a_message_to_a_conversation_that_is_gone_starts_a_new_one(widget: Widget, backend: ScriptedBackend):
+def test_a_message_to_a_deleted_conversation_starts_a_new_one(widget: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().done("One")
     widget.say("First")
     expect(widget.words).to_have_text("One")
@@ -1234,7 +1236,7 @@ def test_a_message_to_a_conversation_that_is_gone_starts_a_new_one(widget: Widge
 
 
 @pytest.mark.thorough
-def test_a_conversation_that_moved_on_is_read_again(widget: Widget, backend: ScriptedBackend):
+def test_a_conversation_that_changed_elsewhere_is_reloaded(widget: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().error("internal", "Sorry.")
     widget.say("First")
     expect(widget.retry).to_be_visible()
@@ -1247,7 +1249,7 @@ def test_a_conversation_that_moved_on_is_read_again(widget: Widget, backend: Scr
 
 
 @pytest.mark.thorough
-def test_a_message_that_is_too_long_is_counted_and_not_sent(widget: Widget, backend: ScriptedBackend):
+def test_an_overlong_message_shows_its_length_and_is_not_sent(widget: Widget, backend: ScriptedBackend):
     widget.box.fill("x" * 18_999)
     expect(widget.page.get_by_text("of 20,000 characters")).to_be_hidden()
     widget.box.fill("🦉" * 20_000)
@@ -1274,7 +1276,7 @@ https://example.com/x, [`code`](http://ok.example)"""
 
 
 @pytest.mark.thorough
-def test_hostile_words_stay_words(widget: Widget, backend: ScriptedBackend):
+def test_hostile_text_is_escaped_in_messages_and_answers(widget: Widget, backend: ScriptedBackend):
     fetched: list[str] = []
     widget.page.on("request", lambda request: fetched.append(request.url))
     backend.stream().begin().text(HOSTILE).done(HOSTILE)
@@ -1318,7 +1320,7 @@ Last"""
 
 
 @pytest.mark.thorough
-def test_markdown_is_shown_the_same_whole_or_in_pieces(widget: Widget, backend: ScriptedBackend):
+def test_markdown_renders_the_same_whole_or_in_pieces(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream().begin()
     for character in MARKDOWN:
         stream.text(character)
@@ -1357,7 +1359,7 @@ LONG = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("begin", "more", "end"), LONG.values(), ids=LONG)
-def test_a_long_block_is_shown_the_same_whole_or_in_pieces(
+def test_a_long_block_renders_the_same_whole_or_in_pieces(
     widget: Widget, backend: ScriptedBackend, begin: str, more: str, end: str
 ):
     pieces = [begin, *("".join(more.format(n=m * 20 + n) for n in range(20)) for m in range(15)), end]
@@ -1398,7 +1400,7 @@ def test_the_beginning_of_a_long_block_is_not_rendered_again(widget: Widget, bac
 
 
 @pytest.mark.thorough
-def test_no_words_take_the_browser_long(widget: Widget, backend: ScriptedBackend):
+def test_pathological_markdown_renders_quickly(widget: Widget, backend: ScriptedBackend):
     units = ["**a ", "*a", "_a ", "[", "[a](", "`a``", "- [a]( ", "***", "# ", "  ", "https://a.", "1. "]
     words = [unit * 8_000 for unit in units] + [mark + "a" * 8_000 for mark in ("*", "**", "_", "`", "[", "# ")]
     text = "\n\n".join([*words, "The end"])
@@ -1412,7 +1414,7 @@ def test_no_words_take_the_browser_long(widget: Widget, backend: ScriptedBackend
 
 
 @pytest.mark.thorough
-def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedBackend):
+def test_the_widget_works_with_the_keyboard_alone(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
     page.goto("/host")
     widget = ready(page)
@@ -1485,7 +1487,7 @@ def focused(page: Page) -> str:
 
 
 @pytest.mark.thorough
-def test_focus_can_be_seen(widget: Widget, backend: ScriptedBackend):
+def test_focus_is_visible(widget: Widget, backend: ScriptedBackend):
     widget.page.keyboard.press("Tab")
     outline = "node => getComputedStyle(node).outlineStyle"
     assert widget.button("Skip to your message").evaluate(outline) == "solid"
@@ -1515,7 +1517,7 @@ def test_enter_that_ends_a_composition_does_not_send(widget: Widget, backend: Sc
 
 
 @pytest.mark.thorough
-def test_steps_and_the_whole_answer_are_announced_but_no_single_delta(widget: Widget, backend: ScriptedBackend):
+def test_steps_and_the_whole_answer_are_announced_but_not_single_deltas(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Who am I?")
     stream.begin().call("1", "Looking up your profile…")
@@ -1542,7 +1544,7 @@ def test_the_beginning_of_a_long_answer_is_announced(widget: Widget, backend: Sc
 
 
 @pytest.mark.thorough
-def test_assistive_technology_finds_the_parts_by_role_and_name(widget: Widget, backend: ScriptedBackend):
+def test_each_part_has_an_accessible_role_and_name(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     backend.keep("c1", "Who am I?")
     widget.say("Who am I?")
@@ -1571,7 +1573,7 @@ def test_assistive_technology_finds_the_parts_by_role_and_name(widget: Widget, b
 
 
 @pytest.mark.thorough
-def test_the_view_follows_the_text_only_for_a_reader_at_the_bottom(widget: Widget, backend: ScriptedBackend):
+def test_the_view_follows_the_text_only_if_scrolled_to_the_bottom(widget: Widget, backend: ScriptedBackend):
     long = "\n\n".join(f"Paragraph {number}" for number in range(60))
     stream = backend.stream().begin().text(long)
     widget.say("Go on")
@@ -1675,7 +1677,7 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.thorough
-def test_a_page_can_choose_colours_and_scheme(widget: Widget):
+def test_a_page_can_choose_colors_and_color_scheme(widget: Widget):
     chat = widget.page.locator("qwestly-chat")
     chat.evaluate("node => { node.style.colorScheme = 'dark' }")
     background = "node => getComputedStyle(node).backgroundColor"
@@ -1685,7 +1687,7 @@ def test_a_page_can_choose_colours_and_scheme(widget: Widget):
 
 
 @pytest.mark.thorough
-def test_reduced_motion_shows_no_animation(widget: Widget, backend: ScriptedBackend):
+def test_reduced_motion_disables_animations(widget: Widget, backend: ScriptedBackend):
     widget.page.emulate_media(reduced_motion="reduce")
     backend.stream()
     widget.say("Hello")
@@ -1698,7 +1700,7 @@ def test_reduced_motion_shows_no_animation(widget: Widget, backend: ScriptedBack
 
 
 @pytest.mark.thorough
-def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backend: ScriptedBackend):
+def test_the_local_page_names_the_model_and_suggests_a_first_message(page: Page, backend: ScriptedBackend):
     page.goto("/#chat")
     widget = ready(page)
     widget.button("Backstage").click()
@@ -1713,7 +1715,7 @@ def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backe
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_hint_in_the_local_pages_search_can_be_read(page: Page, scheme: Any):
+def test_the_placeholder_of_the_local_pages_search_is_readable(page: Page, scheme: Any):
     page.emulate_media(color_scheme=scheme)
     page.goto("/#chat")
     ready(page).button("Memory").click()
@@ -1762,7 +1764,7 @@ def a_round(page: Page) -> Iterator[None]:
 
 
 @pytest.mark.thorough
-def test_the_local_page_shows_workflows_as_they_run_and_mail_as_it_comes(
+def test_the_local_page_shows_running_workflows_and_incoming_mail(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
     workflows = backstage.get_by_role("list", name="Workflows").get_by_role("listitem")
@@ -1795,7 +1797,7 @@ def test_the_local_page_shows_workflows_as_they_run_and_mail_as_it_comes(
 
 
 @pytest.mark.thorough
-def test_the_local_page_draws_workflows_as_graphs_and_marks_where_each_is(
+def test_the_local_page_draws_workflow_graphs_and_marks_the_current_state(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
     card = backstage.get_by_role("list", name="States of generate card")
@@ -1821,7 +1823,7 @@ def test_the_local_page_draws_workflows_as_graphs_and_marks_where_each_is(
 
 
 @pytest.mark.thorough
-def test_the_local_page_runs_a_schedule_now_and_says_how_it_went(
+def test_the_local_page_runs_a_schedule_on_demand_and_shows_the_result(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
     run = backstage.get_by_role("button", name="Run Sweep conversations now")
@@ -1839,7 +1841,7 @@ def test_the_local_page_runs_a_schedule_now_and_says_how_it_went(
 
 
 @pytest.mark.thorough
-def test_a_part_of_the_local_page_that_cannot_be_read_says_so_until_it_can(
+def test_a_part_of_the_local_page_that_fails_to_load_says_so_until_it_loads(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
     backend.refuse(502, "unavailable", on="GET /local/outbox")
@@ -1852,9 +1854,7 @@ def test_a_part_of_the_local_page_that_cannot_be_read_says_so_until_it_can(
 
 
 @pytest.mark.thorough
-def test_the_local_page_asks_for_nothing_while_it_is_not_looked_at(
-    backstage: Page, backend: ScriptedBackend, clock: Clock
-):
+def test_the_local_page_sends_no_requests_while_hidden(backstage: Page, backend: ScriptedBackend, clock: Clock):
     backstage.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
     before = len(backend.asked("GET", "/local/outbox"))
     clock.run(20)
@@ -1866,7 +1866,7 @@ def test_the_local_page_asks_for_nothing_while_it_is_not_looked_at(
 
 
 @pytest.mark.thorough
-def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Page, backend: ScriptedBackend):
+def test_on_a_phone_the_local_page_shows_either_the_widget_or_the_backstage(phone: Page, backend: ScriptedBackend):
     backend.local["outbox"] = [MAIL | {"subject": "w" * 200}]
     running = WORKFLOW | {"status": "RUNNING"}
     backend.local["workflows"] = [running | {"state": "S" * 80, "machine": "m" * 80}, running | {"state": "gate"}]
