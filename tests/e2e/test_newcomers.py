@@ -235,6 +235,7 @@ AT_NIGHT = [pytest.param(each, marks=pytest.mark.nightly) for each in (OMAR, JUN
 UNMENDED = [pytest.param(step, marks=pytest.mark.xfail(reason=why)) for step, why in LATER.items()]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("person", [FREYA, *AT_NIGHT], ids=lambda each: each.name)
 def test_a_newcomer_gets_from_a_resume_to_a_document(stack: Stack, person: Newcomer) -> None:
     with Client(stack.url, f"auth0|{uuid.uuid4().hex}") as client:

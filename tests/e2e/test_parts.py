@@ -49,6 +49,7 @@ def refused(stack_database: str) -> Iterator[dict[str, Process]]:
         }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [*ALONE, "stack"])
 def test_a_port_in_use_is_reported_in_a_sentence(refused: dict[str, Process], name: str) -> None:
     sentence = refusal(refused[f"{name} on a taken port"])
@@ -71,6 +72,7 @@ def test_the_candidate_app_reports_which_setting_is_missing(refused: dict[str, P
     assert "QWESTLY_AGENT_SHARED_SECRET" in refusal(refused["no secret"])
 
 
+@pytest.mark.nightly
 def test_an_unknown_design_prevents_startup_and_lists_the_known_ones(refused: dict[str, Process]) -> None:
     sentence = refusal(refused["unknown design"])
     assert "no-such-design" in sentence

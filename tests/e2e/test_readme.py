@@ -53,6 +53,7 @@ def unfit(page: Page) -> list[str]:
     return UNFIT.findall(page.evaluate(VISIBLE))
 
 
+@pytest.mark.nightly
 def test_every_request_in_the_readme_works_including_its_approval(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     widget = Widget(page)
@@ -89,6 +90,7 @@ def test_every_request_in_the_readme_works_including_its_approval(open_page: Cal
         assert unfit(page) == [], sentence
 
 
+@pytest.mark.nightly
 def test_every_view_in_the_readme_works_as_described(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     assert VIEWS == ["Interview", "Jobs", "Learning"]

@@ -158,6 +158,7 @@ def test_a_restart_keeps_the_conversations_and_ctrl_c_ends_the_stack(client: Cli
             httpx2.get(f"{again.url}/healthz")
 
 
+@pytest.mark.nightly
 def test_restarts_during_a_card_lose_nothing_and_the_card_ends_once(stack_database: str) -> None:
     def draft(user: Client) -> Any:
         message = user.get(f"/api/conversations/{said}")["messages"][1]

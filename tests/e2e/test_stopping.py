@@ -52,6 +52,7 @@ def mongodb_uri() -> Iterator[str]:
         yield uri
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("way", WAYS)
 def test_a_stopped_stack_leaves_nothing_behind(way: str, mongodb_uri: str) -> None:
     """Started as a script starts what is in the background: with SIGINT ignored. SIGHUP is not, even under nohup."""

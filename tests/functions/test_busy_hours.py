@@ -51,6 +51,7 @@ def subjects(approval: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", sample(range(20), 3))
 def test_pending_approvals_never_duplicate_a_subject_and_stay_few(
     world: World, person: Client, model: ModelServer, seed: int

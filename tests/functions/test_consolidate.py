@@ -777,6 +777,7 @@ async def test_runs_can_be_undone_in_any_order(new_user: Callable[[], Someone]) 
 
 
 @pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize(("tell", "by_sweep"), [*zip(TOLD, (True, False), strict=True)])
 async def test_a_killed_undo_is_completed_by_the_next_sweep_or_attempt(
     new_user: Callable[[], Someone], tell: AnswerStream, by_sweep: bool

@@ -216,6 +216,7 @@ def accented(text: str) -> str:
 
 
 @pytest.mark.thorough
+@pytest.mark.nightly
 def test_no_hostile_writer_gets_contact_details_into_a_proposed_or_published_text(
     chat: ChatServer, model: ModelServer, database: Stored
 ) -> None:

@@ -89,6 +89,7 @@ def _address(path: str, record_id: str) -> str:
 
 @pytest.mark.anyio
 @pytest.mark.thorough
+@pytest.mark.nightly
 async def test_no_route_returns_or_changes_another_users_data(
     database: Database[Document], chat: ChatServer, client: Client
 ) -> None:

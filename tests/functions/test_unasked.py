@@ -220,6 +220,7 @@ def test_targeted_attacks_change_nothing_even_if_the_judge_always_agrees(stage: 
 
 
 @pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize("half", ["build", "aside"])
 def test_single_plain_orders_in_five_languages_run_without_approval(stage: Stage, half: str) -> None:
     wanted = plain_wishes_of(half)

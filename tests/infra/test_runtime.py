@@ -317,6 +317,7 @@ def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cl
     )
 
 
+@pytest.mark.nightly
 def test_a_conversation_is_read_remembered_and_merged_in_lambdas_runtime(cloud: Cloud, ada: Person) -> None:
     async def talked(services: ModelServices) -> None:
         talk = Talk(services, cloud.world.clock, None, ada.user_id)  # type: ignore[arg-type]

@@ -662,7 +662,6 @@ def test_a_question_that_finds_no_slot_for_long_is_asked_later(ada: Person, worl
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-@pytest.mark.nightly
 def test_cards_that_are_begun_at_once_are_all_asked_about(world: World, model: ModelServer) -> None:
     people = [Person(world, f"auth0|{uuid.uuid4().hex}", f"draft_{uuid.uuid4().hex}") for _ in range(count(6, 10))]
     with world.slots("GenerateReaderFunction", 3) as slots:

@@ -28,6 +28,7 @@ WATCH = """
 
 
 @pytest.mark.thorough
+@pytest.mark.nightly
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (360, 740)])
 def test_no_view_shifts_while_loading(page: Page, backend: ScriptedBackend, width: int, height: int):
     test_home.of_maya(backend)
