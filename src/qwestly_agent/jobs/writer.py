@@ -111,8 +111,8 @@ def _not_asked(queries: Sequence[JobQuery]) -> Sequence[str]:
 NO_BOARDS = "No job board is connected here."
 SAME_AGAIN = "You searched for exactly this a few minutes ago. Change what you want, or try again in ten minutes."
 AGAIN_SECONDS = 600.0
+"""Minimum seconds between two identical requests of a user."""
 MOST_TITLES_TOLD = 3
-"""Minimum seconds between two equal requests of a user."""
 
 
 async def start_scout(services: Services, user_id: str, key: str, *, at_night: bool = False) -> str:
