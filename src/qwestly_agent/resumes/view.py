@@ -1,4 +1,4 @@
-"""A résumé, as shown to its user."""
+"""A résumé as shown to its user."""
 
 from typing import Any
 
