@@ -74,7 +74,7 @@ class Workflow:
         return tuple(each for each in sides if getattr(self, each))
 
     def load_states(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
-        """Import and return the states of one function, by name. Raises `ImportError` or `AttributeError` if one does
+        """Import and return one function's states, by name. Raises `ImportError` or `AttributeError` if a state does
         not exist."""
         states = [self._load(each) for each in getattr(self, side)]
         return {each.name: each for each in states}

@@ -140,7 +140,7 @@ DATES = pattern(
 
 
 def days_of(match: re.Match[str], language: str) -> Iterator[Day]:
-    """Yield every date that a match of `DATES` may denote, or both ends of its range."""
+    """Yield every date that a match of `DATES` may denote, or both ends of the range."""
     # With dots the day comes first; also with slashes and hyphens, except in English.
     month_first = language in ("en", "") and ("/" in match[0] or match["sign"] == "-")
     if decade := match["decade_word"] or match["decade_name"] or match["decade_end"]:
@@ -166,7 +166,7 @@ def days_of(match: re.Match[str], language: str) -> Iterator[Day]:
         yield Day(month=MONTHS_BY_NAME[month_key(match["bare_month"])], day=_int(match["bare_day"]))
     elif match["iso"]:
         yield Day(int(match["iso"]), int(match["iso_month"]), _int(match["iso_day"]))
-        if not match["iso_day"] and int(match["iso_month"]) > int(match["iso"][2:]):  # "2008-10" is a span as well
+        if not match["iso_day"] and int(match["iso_month"]) > int(match["iso"][2:]):  # "2008-10" is also a span
             yield Day(int(match["iso"]))
             yield Day(int(match["iso"][:2] + match["iso_month"]))
     elif match["dotted"]:

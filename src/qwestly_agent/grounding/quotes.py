@@ -130,7 +130,7 @@ def _follows_a_letter(text: str, at: int) -> bool:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Return the span of each character with its combining marks, which NFKC composes."""
+    """Return the span of each character including its combining marks, which NFKC composes."""
     starts = [i for i, character in enumerate(text) if i == 0 or not unicodedata.combining(character)]
     return list(zip(starts, [*starts[1:], len(text)], strict=True)) if text else []
 

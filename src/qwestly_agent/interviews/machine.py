@@ -261,7 +261,7 @@ def _waiting(interview: Interview) -> list[Topic]:
 
 
 def end_if_due(interview: Interview, now: float) -> Interview:
-    """End the interview if its counts require it."""
+    """End the interview if its counts require this."""
     if interview.ended:
         return interview
     interview = _gone_on(interview)

@@ -59,7 +59,7 @@ class Spoken:
 class DraftState(UserState):
     conversation_id: str
     seq: int
-    """`seq` of the answer that started the run; the draft covers all messages up to it."""
+    """`seq` of the answer that started the run; the draft covers all messages up to this one."""
     overtaken: bool = False
     """True if a newer answer's draft exists or has been begun."""
 

@@ -206,7 +206,7 @@ class InterviewService:
     text: str
     """The person's message; empty if they only decided on an approval."""
     is_new: bool
-    """False if the message was answered before."""
+    """False if the message was already answered before."""
     starts: list[Start]
     """Workflows to start once the turn is recorded."""
     latest: Interview = field(default_factory=Interview)
@@ -297,7 +297,7 @@ class InterviewService:
         return ended is not None and (ended.told_to == self.seq or not self.is_new)
 
     async def go_on(self) -> Interview:
-        """Continue the interview if it had ended."""
+        """Continue the interview if it had already ended."""
         return await self._change(lambda interview: choose_aspect(go_on(interview)) if interview.ended else interview)
 
     async def strike(self, text: str) -> bool:

@@ -265,8 +265,8 @@ person's: they alone say what the person is, has done or wants. A statement is s
 
 @state(ScoutState)
 async def check(services: ModelServices, given: ScoutState) -> ScoutState:
-    """Check the reasons of the best jobs, and store the supported ones. Without a judge nothing is stored, and the next
-    night finds the jobs again."""
+    """Check the reasons for the best jobs, and store the supported ones. Without a judge nothing is stored, and the
+    next night's search finds the jobs again."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or all(each.evidence for each in search.ranked):
         return given
@@ -329,7 +329,7 @@ def _supported(best: Sequence[JobMatch], stand: set[int], person: Person) -> Ite
 
 
 def _with_source_name(reason: Reason, person: Person) -> Reason:
-    """Replace the source's id with its name for the user."""
+    """Replace the source's id with the name that the user knows it by."""
     evidence: Mapping[str, str] = {each.id: each.source for each in person.evidence.values()}
     return reason.model_copy(update={"person_source": evidence.get(reason.person_source or "")})
 

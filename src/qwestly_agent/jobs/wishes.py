@@ -123,7 +123,7 @@ def _may_work_remotely(advert: Advert, wishes: JobWishes) -> bool:
 
 
 def _may_work(advert: Advert, permits: Sequence[str]) -> bool:
-    """True if the job's country is among the permits, or unknown."""
+    """True if the job's country is among the permits or unknown."""
     named = [countries_of(each) for each in permits]
     return not advert.country or not named or not all(named) or any(advert.country in each for each in named)
 

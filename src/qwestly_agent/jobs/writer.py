@@ -154,7 +154,8 @@ async def start_requested(services: Services, user_id: str) -> str:
 
 
 async def remind_of_due_steps(services: Services) -> dict[str, int]:
-    """Remind users, and return counts of the results. Each step is reported once, and only while it is due."""
+    """Remind users, and return counts of the results. The user is reminded of each step only once, and only while it is
+    due."""
     now, counts = services.clock(), Counter[str]()
     for user_id, application_id, _ in await services.applications.list_due(
         0, now, services.settings.follow_ups_a_sweep

@@ -322,7 +322,7 @@ class PatchedCompletions(AsyncCompletions):
     async def create(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, *, stream: bool, extra_headers: Any = None, extra_body: Any = None, timeout: Any = not_given, **body: Any
     ) -> Any:
-        """Send the body unchanged. pydantic-ai already uses the API's field names; the library would search each
+        """Send the body unchanged. pydantic-ai already uses the API's field names, but the library would search each
         message and tool for aliases."""
         return await self._post(
             "/chat/completions",

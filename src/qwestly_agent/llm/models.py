@@ -72,7 +72,7 @@ sent."""
 
 
 PRICES_NOTED = date(2026, 11, 21)
-"""When the library's prices of `DEFAULT_MODELS` were last compared with the provider's own list,
+"""When the prices of `DEFAULT_MODELS` in the library were last compared with the provider's own list,
 api-docs.deepseek.com/quick_start/pricing."""
 PEAK = datetime(2026, 11, 23, 2, tzinfo=UTC).timestamp()
 """A time at which DeepSeek's peak prices apply."""

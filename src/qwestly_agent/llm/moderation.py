@@ -1,7 +1,7 @@
 """Ask OpenAI's moderation endpoint whether the author of a message intends self-harm.
 
 `omni-moderation-latest` is free and reads many languages. Only `self-harm/intent` counts: questions about self-harm as
-a topic are answered as usual. A failure is logged, and does not affect the answer.
+a topic are answered as usual. A failure is logged and does not affect the answer.
 """
 
 import asyncio

@@ -180,7 +180,7 @@ def _preview(memories: Sequence[Memory]) -> Preview:
     else:
         title = "Remember something you said" if one else f"Remember {count} things you said"
     return Preview(
-        title=title,  # the title is stored and mailed, so it contains no text of the memories
+        title=title,  # the title is stored and mailed, so it contains no text from the memories
         changes=tuple(
             Change(
                 name=format_value(each.type).capitalize(), before=None, after=each.content, evidence=(_quoted(each),)

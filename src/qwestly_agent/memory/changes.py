@@ -95,8 +95,8 @@ async def keep(
     known: Memory | None,
     is_forgotten: Callable[[Memory], Awaitable[bool]] | None = None,
 ) -> Memory:
-    """Write a memory that the user asked for, replacing the `known` one if given. Raises `Invalid` if it was just
-    forgotten, or if the known one is no longer active."""
+    """Write a memory that the user asked to store, replacing the `known` one if given. Raises `Invalid` if the memory
+    was just forgotten, or if the known one is no longer active."""
     now, where = services.clock(), memory.source.conversation_id
     corrects = known is not None and known.status == "active" and memory.status != "unchecked"
 
@@ -122,7 +122,7 @@ async def keep(
 
 
 async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
-    """True if an earlier invocation wrote it."""
+    """True if an earlier invocation already wrote the memory."""
     return memory.status in {each.status for each in await memories.get_many(user_id, [memory.id])}
 
 
@@ -150,7 +150,7 @@ class Provenance:
     title: str
     """Title of the conversation in which the user said it; empty if the conversation was deleted."""
     before: tuple[Memory, ...]
-    """The memories that it replaced."""
+    """The memories that this one replaced."""
 
 
 async def correct(services: ModelServices, user_id: str, memory_id: str, content: str) -> Memory:

@@ -151,7 +151,7 @@ async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now:
     if run.status == "undone":
         return Undone(run_id=run_id)
     await journal.begin_undo(run)
-    # In reverse order, because a memory may have been merged after it had superseded another.
+    # In reverse order, because a memory may first have superseded another and then been merged.
     restored = [each.gone for each in reversed(run.replacements) if await _parted(merges, run, each)]
     await journal.end(run, "undone", now)
     return Undone(run_id=run_id, restored=tuple(restored))

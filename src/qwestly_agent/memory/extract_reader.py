@@ -49,12 +49,12 @@ NOTE_JUDGE_SECONDS = 40.0
 MOST_MESSAGES = 200
 """Messages read at a time; if there are more, the conversation is due again immediately."""
 MOST_PROMPT_CHARACTERS = 24_000
-"""About 6,000 tokens of the user's text; the rest is read in another batch."""
+"""About 6,000 tokens of the user's text; the rest is read in the next batch."""
 EXTRACT_SECONDS = 60.0
 MOST_EMBEDDED_CHARACTERS = 4_000
 FEWEST_EMBEDDED_WORDS = 3
 MOST_NOTES = 20
-"""Maximum number of notes per conversation; any more would be trivia."""
+"""Maximum number of notes per batch; any more would be trivia."""
 EXTRACT_RETRIES = 1
 
 ABOUT_EXTRACTION = """\
@@ -140,7 +140,7 @@ async def _next_batch(
         await services.watermarks.advance(given.user_id, given.conversation_id, read_from, read_from, services.clock())
         return None
     notes, dropped = await find_notes(services, given.user_id, given.conversation_id, said)
-    await _embed(services, given.user_id, said)  # once, however often the model is called
+    await _embed(services, given.user_id, said)  # only once, however often the model is called
     batch = Batch(
         id=batch_id,
         user_id=given.user_id,
@@ -356,7 +356,7 @@ def _countable(messages: Sequence[Message]) -> list[Message]:
 
 
 def _words_of(message: Message) -> str:
-    """Return the user's typed text, or the agent's."""
+    """Return the text that the user typed, or the agent's text."""
     words = "\n".join(typed_parts(message.content)) if message.role == "user" else message.content
     return words[:LONGEST_MESSAGE].strip()
 

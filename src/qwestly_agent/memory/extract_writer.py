@@ -76,9 +76,9 @@ async def sweep(services: Services, _: ConversationsToRead) -> ConversationsToRe
 
 
 async def start_extraction(services: Services, user_id: str, conversation_id: str) -> None:
-    """Start extraction now; at most once a minute for the same messages. Raises `NotFound`.
+    """Start extraction now, at most once a minute for the same messages. Raises `NotFound`.
 
-    If it cannot start, or a turn is running, a sweep does it later.
+    If it cannot start, or a turn is running, a sweep starts it later.
     """
     # Rounded, because it is compared with its stored value and the local database keeps only fifteen digits.
     now, watermarks = round(services.clock(), 3), services.watermarks
@@ -290,7 +290,7 @@ async def ask_to_keep(services: Services, given: dict[str, Any]) -> ApprovalRequ
         memory_ids = list(dict.fromkeys(joined))
     proposed = await filter_proposed(services.memories, user_id, memory_ids)
     if not proposed:
-        await services.approvals.get(user_id, approval_id)  # raises `NotFound` unless it was decided already
+        await services.approvals.get(user_id, approval_id)  # raises `NotFound` unless it was already decided
     proposal = remember_proposal(proposed, memory_ids, given["conversation_id"])
     return ApprovalRequest(approval_id, proposal, given["conversation_id"], is_queued=True)
 
@@ -327,9 +327,9 @@ _ENDS: Mapping[Status, Literal["kept", "rejected"]] = {"done": "kept", "rejected
 
 
 # --- move watermark ---------------------------------------------------------------------------------------------------
-# Advance the watermark of a conversation, and schedule it again if notes wait for a judge.
+# Advance a conversation's watermark, and schedule the conversation again if notes wait for a judge.
 #
-# It comes last, so that after an earlier crash the messages are read again.
+# This comes last, so that after a crash in an earlier state the messages are read again.
 
 
 CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0

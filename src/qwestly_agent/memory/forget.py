@@ -295,7 +295,7 @@ class _Told:
         self.contains_forgotten = TellingWords(self.words).stands_in
 
     def rests(self, approval: Approval) -> bool:
-        """True if an approval cites one of them or contains its words."""
+        """True if an approval cites one of the memories or contains their words."""
         if not {evidence_id(each) for each in self.ids}.isdisjoint(approval.evidence):
             return True
         preview = approval.preview.model_dump(exclude={"person"})
@@ -397,5 +397,5 @@ async def _has_subject(memories: Memories, approval: Approval) -> bool:
 
 
 async def filter_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    """Return those of these memories that wait for the user's approval, in order."""
+    """Return the memories among `memory_ids` that wait for the user's approval, in order."""
     return [each for each in await memories.get_many(user_id, memory_ids) if each.status == "proposed"]

@@ -197,12 +197,13 @@ class UserMessage:
 
     @cached_property
     def line(self) -> str:
-        """The assistant's last line in quotation marks in the previous message, which this one may adopt."""
+        """The assistant's last line in quotation marks in the previous message, which this message may adopt."""
         return next((each for each in quotations_in(self.before)[::-1] if len(each) <= LONGEST_CONTENT_CHARACTERS), "")
 
     @cached_property
     def question(self) -> str:
-        """The assistant's last line and last question in the previous message, which this one may adopt or answer."""
+        """The assistant's last line and last question in the previous message, which this message may adopt or
+        answer."""
         asked = "".join(questions_in(self.before)[-1:])
         return asked if self.line in asked else f"{self.line} {asked}".rstrip()
 
@@ -221,7 +222,7 @@ def user_messages_in(messages: Sequence[Message], after: int) -> list[UserMessag
 
 def is_evidence(message: Message) -> bool:
     """True for a user message from which memories may be extracted."""
-    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn set no flag
+    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn did not set the flag
     return message.role == "user" and not message.withheld and not in_trouble
 
 

@@ -243,7 +243,7 @@ _NEVER = pattern(
 
 
 def is_plain_refusal(message: str) -> bool:
-    """True if the whole message asks not to remember what was said: “Don't remember that.”"""
+    """True if the whole message is a request not to remember something: “Don't remember that.”"""
     return bool(_NEVER.fullmatch(message.strip()))
 
 

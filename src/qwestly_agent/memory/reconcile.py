@@ -55,7 +55,7 @@ def _in_order(new: Memory, known: Memory) -> Pair:
 
 
 def said(memory: Memory) -> float:
-    """Return when it was last stated, in seconds since the epoch."""
+    """Return when the memory was last stated, in seconds since the epoch."""
     return memory.last_seen or (memory.created_at.timestamp() if memory.created_at else 0.0)
 
 
@@ -73,7 +73,7 @@ def absorbs(stays: Memory, goes: Memory) -> bool:
 
 
 def _best_first(memory: Memory) -> tuple[int, int, float, str]:
-    created = memory.created_at.timestamp() if memory.created_at else 0.0  # a note is not stored, and never stays
+    created = memory.created_at.timestamp() if memory.created_at else 0.0  # a note, which loses a tie
     return rank(memory.trust), -memory.count, -created, memory.id
 
 
@@ -111,7 +111,7 @@ async def decide_on_notes(
     """
     if not notes:
         return [], []
-    notes = sorted(notes, key=lambda note: not note.is_checked)  # of equal notes, a checked one is kept
+    notes = sorted(notes, key=lambda note: not note.is_checked)  # if notes are equal, keep a checked one
     first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
     vectors = await services.embeddings.embed([each.content for each in notes])
     asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
@@ -149,7 +149,7 @@ async def decide_on_notes(
 
 
 def _first_decision(note: Note, equal: Memory | None, before: TombstoneMatch | None) -> NoteDecision:
-    """Decide before similar memories are compared."""
+    """Make the first decision, before similar memories are compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()
         ask = note.sensitive or note.is_doubtful or before is not None
@@ -190,7 +190,7 @@ def _decided(decision: NoteDecision, new: Memory, related: Related) -> NoteDecis
         is_less_trusted = any(rank(note.trust) > rank(known.trust) for known in contradicted)
         reason = DropReason.LESS_TRUSTED if is_less_trusted else DropReason.OLDER
         return NoteDecision(verb="skip", note=note, reason=reason)
-    # It replaces some but not others, so the user must decide.
+    # The note replaces some but not others, so the user must decide.
     everything = tuple(known.id for known in contradicted if not known.id.startswith("#"))
     return decision.model_copy(update={"supersedes": everything, "ask": True})
 
@@ -293,10 +293,10 @@ def replacements_of(pairs: Iterable[tuple[Memory, Memory, Relation]]) -> list[Re
         (one, other, relation) for pair in pairs for one, other, relation in (pair, (pair[1], pair[0], pair[2]))
     ]
     for newer, older, relation in sorted(both_ways, key=lambda pair: (said(pair[0]), said(pair[1]), pair[1].id)):
-        # If both were said at the same time, neither is newer.
+        # If both were stated at the same time, neither is newer.
         if relation == "contradicts" and said(older) < said(newer) and supersedes(newer, older):
             gone.setdefault(older.id, ReplacedMemory(gone=older.id, by=newer.id, status="superseded"))
-    # The best absorbs its duplicates first, so that none of them absorbs others.
+    # The best memory absorbs its duplicates first, so that none of them absorbs others.
     for stays, goes, relation in sorted(both_ways, key=lambda pair: _best_first(pair[0])):
         if relation == "same" and not {stays.id, goes.id} & gone.keys() and absorbs(stays, goes):
             gone[goes.id] = ReplacedMemory(gone=goes.id, by=stays.id, status="merged")

@@ -115,7 +115,7 @@ class MemoryService:
     async def correct(
         self, memory_id: str, content: str, quote: str, *, ask: bool, sensitive: bool = False
     ) -> Memory | Proposal:
-        """Like `remember`, but replaces a memory. Also raises `NotFound`."""
+        """Like `remember`, but replace a memory. Also raises `NotFound`."""
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)

@@ -102,7 +102,7 @@ class MemoryDetail(MemoryView):
     conversation: str
     """Title of the conversation in which the user said it; empty if the conversation was deleted."""
     before: list[MemoryView]
-    """The memories that it replaced."""
+    """The memories that this one replaced."""
     replaced_by: MemoryView | None
 
 

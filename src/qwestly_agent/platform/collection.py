@@ -87,7 +87,7 @@ class MongoCollection(str):
 
     @property
     def has_outbox(self) -> bool:
-        """True if documents hold events for the feed."""
+        """True if documents contain events for the feed."""
         return bool(self.events)
 
 

@@ -30,7 +30,7 @@ class Work(Records[Record]):
     """The name of one record in ids and event types: "lesson" in `lesson_id` and `lesson.ready`."""
     role: ClassVar[Role]
     stages: ClassVar[Mapping[str, Stage]]
-    """By status, beginning with the first one. A status without a stage has no event."""
+    """The stage of each status, beginning with the first one. A status without a stage has no event."""
     under_way: ClassVar[frozenset[str]]
     """Statuses in which an execution is processing the record and waits for no person."""
     try_again: ClassVar[str]

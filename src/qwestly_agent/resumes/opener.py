@@ -82,7 +82,7 @@ def _text_in(answered: bytes) -> str:
 
 
 # --- read -------------------------------------------------------------------------------------------------------------
-# Open the file, in a function without keys that can reach only uploaded files.
+# Open the file, in a function that has no keys and can access only uploaded files.
 
 
 @state(ResumeState)

@@ -31,8 +31,8 @@ PARSED_BY: Tier = "fast"
 
 class ResumeParser(Protocol):
     async def parse(self, services: Services, user_id: str, text: str) -> FoundResume:
-        """Return the fields of the text, each with a verbatim quote. The text has no contact details. Raises the errors
-        of `structured_output`."""
+        """Return the fields in the text, each with a verbatim quote. The text contains no contact details. Raises the
+        errors of `structured_output`."""
         ...
 
 
@@ -90,7 +90,7 @@ _SECTIONS = {
     "projects": "Project",
     "publications": "Publication",
 }
-"""The beginning of a statement for the judge, by section."""
+"""How a statement to the judge begins, by section."""
 _DATES = ("startDate", "endDate")
 _TOGETHER = {"work": ("position", "name", "location", *_DATES), "education": ("studyType", "institution", *_DATES)}
 

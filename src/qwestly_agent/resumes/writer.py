@@ -57,7 +57,7 @@ async def start(services: Services, user_id: str, name: str, content: bytes) -> 
         raise TooManyResumes
     resume_id = _id_of(user_id, content, number)
     await services.usage.ensure_document(user_id, now)
-    # The file is stored first, so that a record always has its file.
+    # Store the file first, so that a record always has its file.
     await services.resume_files.add(user_id, resume_id, content, now)
     shown_name = " ".join(visible(name).split())[:LONGEST_NAME] or UNNAMED
     record = ResumeRecord(

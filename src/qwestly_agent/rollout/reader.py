@@ -109,7 +109,7 @@ class _Night:
     agent: Agent[BudgetOnly, JudgedAnswer]
     budget: Budget
     seen: dict[str, JudgedAnswer | None] = field(default_factory=dict)
-    """Verdicts by run; None if no judge was available."""
+    """Verdicts by run id; None if no judge was available."""
 
 
 @state(JudgedDay, ignores_brake=True)

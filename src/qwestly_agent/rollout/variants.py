@@ -44,7 +44,7 @@ VARIANTS: tuple[Variant, ...] = (Variant(name="brief", since=date(2026, 11, 24),
 
 
 async def read_rollout(rollouts: Rollouts, logger: Logger) -> Rollout | None:
-    """Return the rollout; None if there is none or it cannot be read."""
+    """Return the rollout; None if there is none or if it cannot be read."""
     try:
         return await rollouts.get()
     except (UnreadableRollout, PyMongoError) as error:

@@ -23,7 +23,7 @@ COLLECTION = MongoCollection(
     # For all users: effects in progress, for the brake, and the oldest pending approval.
     index("status", "status", "created_at"),
     index("links", "links"),
-    # Approvals that were proposed by a variant.
+    # For approvals proposed by a variant.
     index("variant", "variant", partialFilterExpression={"variant": {"$type": "string"}}),
     holds="proposals, decisions and outcomes, with evidence",
     chat="find insert update",  # a yes written by the chat has no seal
@@ -110,7 +110,7 @@ class Approvals(Records[Approval], Schedule):
         return len([each for each in found if each.id != besides])
 
     async def find_active(self, user_id: str, tool: str, subject: str, now: float) -> Approval | None:
-        """Return the newest approval of this tool and subject that is pending, executing or done."""
+        """Return the newest approval for this tool and subject that is pending, executing or done."""
         undecided = {"status": "pending", "expires_at": {"$gt": now}}
         stands = {"status": {"$in": ["approved", "executing", *SENT, "done"]}}
         return await self.find_latest(user_id, tool, subject, **{"$or": [undecided, stands]})

@@ -41,7 +41,7 @@ class BriefingPlan:
     marks: Mapping[str, float]
     """By source: the time of the newest item covered by a briefing."""
     changed_at: float | None
-    """When these settings were last changed."""
+    """When the settings were last changed."""
 
 
 class BriefingPlans(Schedule):
@@ -183,7 +183,7 @@ class Briefings(Records[Briefing]):
         return found["user_id"] if found else None
 
     async def was_mailed(self, user_id: str) -> bool:
-        """True if a briefing of this user was mailed, or may have been."""
+        """True if any briefing was mailed to this user, or may have been."""
         query = {"user_id": user_id, "mailed": {"$in": ["claimed", "sent"]}}
         return await self.database[BRIEFINGS].find_one(query, {"_id": 1}) is not None
 

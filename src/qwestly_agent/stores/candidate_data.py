@@ -44,7 +44,7 @@ CARDS_LIMIT = 20
 @dataclass(frozen=True)
 class MailRecipient:
     address: str
-    """Empty if the candidate app knows none."""
+    """Empty if the candidate app has no address."""
     name: str
 
 
@@ -58,7 +58,7 @@ class Profiles(Store):
         return {**candidate, **({"positions": positions_of(employment)} if employment else {})}
 
     async def get_career(self, user_id: str) -> Fields:
-        """Return the profile with employment (latest first) and preferences; absent parts are left out."""
+        """Return the profile with employment (latest first) and preferences; missing parts are left out."""
         candidate, employment, preferences = await asyncio.gather(
             self._one(CANDIDATES, user_id), self._employment(user_id), self._one(PREFERENCES, user_id)
         )

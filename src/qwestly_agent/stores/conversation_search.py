@@ -51,7 +51,7 @@ class ConversationSearch(Store):
     async def find_conversations(
         self, user_id: str, words: Sequence[str], limit: int, before: float | None = None
     ) -> SearchPage:
-        """List conversations with all the words in the title or in one message, last used first."""
+        """List conversations that contain all the words in the title or in one message, most recently used first."""
         found: list[SearchHit] = []
         for _ in range(MOST_COMPARED // BATCH):
             batch = await self._last_used(user_id, before)
@@ -145,7 +145,7 @@ class ConversationSearch(Store):
         return await self.database[COLLECTION].find(query, SUMMARY).sort("last_used", -1).limit(BATCH).to_list()
 
     async def _said(self, user_id: str, conversation_ids: list[str], words: Sequence[str]) -> dict[str, Document]:
-        """Return the newest message with all the words, by conversation."""
+        """Return the newest message that contains all the words, by conversation."""
         has_words = [{"content": {"$regex": word_start_pattern(word), "$options": "i"}} for word in words]
         mine = {"user_id": user_id, "withheld": {"$ne": True}}
         stages = [

@@ -49,9 +49,9 @@ from qwestly_agent.stores.messages import (
 
 
 LEASE_SECONDS = 6.0
-"""Duration of the lease after each renewal, and thus the longest time that a dead turn blocks the next one."""
+"""Duration of the lease after each renewal, and thus the longest time for which a dead turn blocks the next one."""
 SILENCE_SECONDS = 600.0
-"""A conversation is read for memories after this many seconds of silence."""
+"""After this many seconds of silence, a conversation is read for memories."""
 COLLECTION = MongoCollection(
     "agent_conversations",
     Expires(timedelta(seconds=RETENTION_SECONDS), since="after the last use"),
@@ -87,7 +87,7 @@ class Conversations(Store):
     async def create(
         self, user_id: str, conversation_id: str, turn: NewTurn, design: str, role: str = "chat"
     ) -> ClaimedConversation | None:
-        """Insert a conversation and claim it for this turn. Returns None if it exists already."""
+        """Insert a conversation and claim it for this turn. Returns None if it already exists."""
         document = {
             "_id": _key(user_id, conversation_id),
             "user_id": user_id,
@@ -288,7 +288,7 @@ class Conversations(Store):
 
     @across_users
     async def count_by_variant(self) -> dict[str, int]:
-        """Return the number of conversations of each variant, excluding those that fell back to the base."""
+        """Return the number of conversations with each variant, excluding those that fell back to the baseline."""
         query = {"assignment.variant": {"$gt": ""}, "assignment.given_up": False}
         pipeline = [{"$match": query}, {"$group": {"_id": "$assignment.variant", "count": {"$sum": 1}}}]
         found = await self.database[COLLECTION].aggregate(pipeline)
@@ -430,7 +430,7 @@ class Summaries(Store):
         return document.get("summary_due", 0), summary_of(document)
 
     async def save(self, user_id: str, conversation_id: str, summary: Summary) -> bool:
-        """Store the summary. Returns False if another cut was made since, or if something was forgotten."""
+        """Store the summary. Returns False if the window was cut again since, or if something was forgotten."""
         here = {**key_query(user_id, conversation_id), "summary_due": summary.to}
         kept = await self.database[COLLECTION].update_one(here, {"$set": {"summary": summary.model_dump(mode="json")}})
         return kept.matched_count == 1

@@ -1,8 +1,8 @@
-"""The interview of each conversation: the field `interview` of `agent_conversations`, changed by compare-and-set on its
+"""The interview of each conversation: the field `interview` in `agent_conversations`, changed by compare-and-set on its
 revision.
 
-It is part of the conversation's document, so that a turn's claim reads it, and deletion, export and expiry of the
-conversation include it.
+It is part of the conversation's document, so that a turn reads it when claiming the conversation, and deletion, export
+and expiry of the conversation include it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -89,7 +89,7 @@ class Interviews(Store):
         return (await compare_and_set(lambda: self.get(user_id, conversation_id), changed, write, known))[0]
 
     async def newest(self, user_id: str, limit: int) -> list[StoredInterview]:
-        """List interviews, last used first."""
+        """List interviews, most recently used first."""
         query = {"user_id": user_id, "role": {"$in": ["interview", "onboarding"]}}
         found = self.database[COLLECTION].find(query, FIELDS).sort("last_used", -1).limit(limit)
         return [_stored_interview(each) async for each in found]
@@ -110,7 +110,7 @@ class Interviews(Store):
     # --- the run of `write_draft` --------------------------------------------------------------------------------
 
     async def get_work(self, user_id: str, conversation_id: str, run_id: str) -> Document | None:
-        """Return the intermediate results of this run; None if another run has begun since. Raises `NotFound`."""
+        """Return this run's intermediate results; None if another run has begun since. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"interview_work": 1})
         if found is None:
             raise NotFound("There is no such conversation.")

@@ -94,7 +94,7 @@ class GivenAnswer:
     status: str
     thumb: str | None
     counted_as: str | None
-    """Tag of the rollout whose counts include this answer."""
+    """Tag of the rollout counts that include this answer."""
 
 
 class Answers(Store):
@@ -196,7 +196,7 @@ class VariantCounts(Store):
         return {each["user_id"]: {name: each.get(name, 0) for name in NAMES} async for each in found}
 
     async def add_dead_turns(self, claim: ClaimedConversation) -> None:
-        """Count turns whose process died as failed turns of their variant."""
+        """Count turns whose process died as failed turns for their variant."""
         tag = claim.assignment.tag if claim.assignment else None
         for number, turn in enumerate(claim.abandoned if tag else ()):
             assert tag

@@ -86,7 +86,7 @@ def created_of(document: Document) -> float:
 
 
 def memories_of(documents: Iterable[Document]) -> list[Memory]:
-    """Parse the documents, skipping invalid ones: one bad document must not break every turn of its user."""
+    """Parse the documents, skipping invalid ones, because one bad document must not break every turn of its user."""
     read = []
     for document in documents:
         fields = {name: value for name, value in document.items() if name in Memory.model_fields}
@@ -126,7 +126,7 @@ class PendingErasure:
     question: str
     hash: str
     message_ids: tuple[str, ...]
-    """Ids of all messages that stated it."""
+    """Ids of all messages that stated the memory."""
 
 
 class Tombstones(Store):
@@ -293,7 +293,7 @@ class Memories(Store):
         return newest[0]["withdrawn_at"] if newest else None
 
     async def get(self, user_id: str, memory_id: str) -> Memory:
-        """Get a memory. Raises `NotFound`, also for a forgotten one."""
+        """Get a memory. Raises `NotFound`, also if it was forgotten."""
         query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
         found = memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
         if not found:

@@ -122,7 +122,7 @@ def has_untrusted_text(messages: Iterable[Message]) -> bool:
 
 
 def messages_of(documents: Iterable[Document]) -> list[Message]:
-    """Parse the documents, skipping invalid ones: one bad document must not make the conversation unusable."""
+    """Parse the documents, skipping invalid ones, because one bad document must not make the conversation unusable."""
     read = []
     for document in documents:
         with suppress(ValidationError):
@@ -388,9 +388,9 @@ class Messages(Store):
         ids: Collection[str],
         contains_forgotten: Callable[[str], bool],
     ) -> None:
-        """Exclude messages from all later prompts: those with these ids or whose text `contains_forgotten` matches,
-        their answers, the agent's later answers in the same conversations, and answers whose `saw` has one of `ids`.
-        `contains_forgotten` is called with text and with JSON."""
+        """Exclude messages from all later prompts: those with these message ids or with text that `contains_forgotten`
+        matches, their answers, the agent's later answers in the same conversations, and answers whose `saw` contains
+        one of `ids`. `contains_forgotten` is called with text and with JSON."""
         said: dict[str, int] = {}
         gone = set(ids)
         runs, answers, notes = set[str](), list[Document](), list[str]()

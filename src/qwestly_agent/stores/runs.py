@@ -51,8 +51,8 @@ COLLECTION = MongoCollection(
     reader=ALL_ACTIONS,
     opener=ALL_ACTIONS,
 )
-"""`_id`, `user_id`, `name` (as in receipts), `until`, `stopped_at`, `begun_at`, `is_sending`, `expires_at`: states of
-workflows, mails and documents that are under way, and what the brake stopped."""
+"""`_id`, `user_id`, `name` (as in receipts), `until`, `stopped_at`, `begun_at`, `is_sending`, `expires_at`. Records
+workflow states, mails and documents that are in progress, and work stopped by the brake."""
 
 
 class Runs(Store):
@@ -112,8 +112,8 @@ SWEEPS = MongoCollection(
     Permanent("One document per sweep."),
     no_user_reason="The position of each sweep, and the number of mails sent.",
 )
-"""`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended; of `consolidate` a user's id, which
-is cleared when that user is erased)."""
+"""`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended; for `consolidate` a user's id,
+which is cleared when that user is erased)."""
 
 SweepName = Literal["approvals", "consolidate", "events out", "jobs"]
 

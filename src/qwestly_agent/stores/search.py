@@ -395,7 +395,7 @@ class Searchable:
 
     def words_of(self, document: Document) -> str:
         text = document.get(self.text_field) or ""
-        # A document from before stems were stored has none.
+        # A document written before stems were stored has none.
         return (document.get(self.stems_field) or indexed_words(text)) if self.stems_field else text
 
     # --- in this process ----------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def _mark(run_id: str, now: float) -> str:
 
 
 def day_of(now: float) -> str:
-    """Return the day in UTC, as a field name."""
+    """Return the day in UTC, in the form of a field name."""
     return f"{to_datetime(now):%Y-%m-%d}"
 
 

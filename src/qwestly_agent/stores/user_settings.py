@@ -52,10 +52,10 @@ COLLECTION = MongoCollection(
     events=("briefing.mails_ended", "approval.mails_ended"),
     events_note="by the link in a mail",
 )
-"""`_id` and `user_id`, `language`, `time_zone`, `document_name`, `document_head`, `variant` (that an operator pinned
-the user to), `changed_at`, `mail_returned` (by hash of an address, how mail to it came back);
-`briefing_…`: what the user chose (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one,
-`told` (the last day), `marks` (a JSON text: by source, what was told); its outbox."""
+"""`_id` and `user_id`, `language`, `time_zone`, `document_name`, `document_head`, `variant` (to which an operator
+pinned the user), `changed_at`, `mail_returned` (bounce or complaint, by the address's hash); `briefing_…`: the user's
+choices (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one, `told` (the last day),
+`marks` (a JSON text: the newest covered item, by source); its outbox."""
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
 """Pending decisions · reminders after half the time · briefings."""
 _FIELDS: Mapping[MailKind, str] = {
@@ -195,7 +195,7 @@ AUTONOMY = MongoCollection(
     holds="the level, and earned levels",
     chat="find",
 )
-"""`_id` and `user_id`, `level`, `ceiling` (the top of what may be earned), `earned` (each grant), `changed_at`,
+"""`_id` and `user_id`, `level`, `ceiling` (the highest level that may be earned), `earned` (each grant), `changed_at`,
 `changes` (the last ones, with their times)."""
 REMEMBERED_CHANGES = 100
 
@@ -289,7 +289,7 @@ def _grants(document: Document) -> Iterator[Grant]:
 SIGNALS = MongoCollection(
     "agent_signals",
     Permanent("One document per user: the brake stays on until it is released."),
-    # A document has no `brake_since` while its brake is off.
+    # While its brake is off, a document has no `brake_since`.
     index("brake_since", "brake_since"),
     events=("brake.on", "brake.off"),
     reader="find",
@@ -299,7 +299,7 @@ SIGNALS = MongoCollection(
 """`_id` and `user_id` (or `everybody`), `stopped_runs` (the last 50), `brake_since`, `released_at`, `receipt` and
 `receipt_since` (of the last brake)."""
 STOPS_KEPT = 50
-"""More than a user can have running; older ones are no longer needed."""
+"""More than a user can have running; older ones are not needed any more."""
 
 
 @dataclass(frozen=True)

@@ -481,7 +481,7 @@ def _consists_of(order: Order, text: str, items: list[Sequence[str]]) -> bool:
 
 
 def _written(value: str) -> Iterator[str]:
-    """Yield patterns of the value as people write it."""
+    """Yield patterns for the value as people write it."""
     words = unicodedata.normalize("NFC", value).replace("’", "'").split()
     plain = r"\s+".join(f"[{re.escape(each[0].lower() + each[0].upper())}]{re.escape(each[1:])}" for each in words)
     yield plain

@@ -90,7 +90,7 @@ def typed_parts(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[
 
 
 def unread_lines(text: str, read: Sequence[str]) -> str:
-    """Return the numbers of lines with words that were not read: "3", "3–9", "3–9 and 12"; "" if all were read."""
+    """Return the numbers of lines with unread words: "3", "3–9", "3–9 and 12"; "" if all were read."""
     known = f" {' '.join(words_of(' '.join(read)))} "
     runs: list[list[int]] = []
     for number, line in enumerate(visible(text).splitlines(), 1):
