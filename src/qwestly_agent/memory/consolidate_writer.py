@@ -143,10 +143,10 @@ class Undone(BaseModel):
 
 
 async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now: float) -> Undone:
-    """Reactivate the replaced memories, except those that were forgotten, that equal an existing memory, or that were
-    merged into one that is no longer true. The memories that absorbed them give back everything they took over. The
-    pairs are never merged again. If the undo is interrupted at any point, the next sweep of `extract_memories` finishes
-    it. Raises `NotFound`."""
+    """Reactivate the replaced memories, except those that were forgotten, that are equal to an existing memory, or that
+    were merged into one that is no longer true. The memories that absorbed them give back everything they took over.
+    The pairs are never merged again. If the undo is interrupted at any point, the next sweep of `extract_memories`
+    finishes it. Raises `NotFound`."""
     run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)

@@ -371,7 +371,7 @@ async def retry_later(services: Services, given: ExtractionState) -> ExtractionS
     if cause in _NOT_ITS_FAULT:
         due_at = now if cause == "Braked" else now + POSTPONED_SECONDS
         await services.watermarks.retry_later(given.user_id, given.conversation_id, due_at, reading.attempts)
-        # The execution fails only for problems that affect all conversations.
+        # If the provider rejects all requests, the execution fails, because this affects all conversations.
         return given.model_copy(update={"end": "refused" if cause == "ModelRefused" else "later"})
     attempts = reading.attempts + 1
     if attempts <= len(TRY_AGAIN_SECONDS):

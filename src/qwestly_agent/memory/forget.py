@@ -138,8 +138,8 @@ def without_in_plan(
 
 
 # --- forget -----------------------------------------------------------------------------------------------------------
-# Forget memories: by lineage, exclude from prompts all messages that contain, saw or quote them, and end everything
-# based on them.
+# Forget memories: follow their lineage, exclude from prompts all messages that contain, saw or quote them, and end
+# everything based on them.
 #
 # Names, word stems and content patterns are not matched: a text that was never linked to a memory stays in its
 # transcript, and the answer to the user says so. Drafts are handled in `cards/forget.py`, pending approvals in

@@ -86,7 +86,8 @@ _SENSITIVE = pattern(
 LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600
 LETTERS = 4
-"""Number of initial letters in which a note's word and a typed word must agree: “pendelt”, “pendle”."""
+"""A word of a note and a typed word count as the same if their stems agree in this many initial letters: “pendelt”,
+“pendle”."""
 
 
 class DropReason(StrEnum):
@@ -266,7 +267,7 @@ def is_adoption(message: str) -> bool:
 
 
 def is_plain_order(message: str) -> bool:
-    """True if the user typed the whole message and it orders the agent to remember a single paragraph."""
+    """True if the user typed the whole message and it is an order to remember something, in a single paragraph."""
     text = message.strip()
     if ordered_quotation(text):
         return True

@@ -33,8 +33,8 @@ Related = Sequence[tuple[Memory, Relation]]
 async def find_relations(
     services: ModelServices, user_id: str, new: Sequence[Memory], near: Mapping[int, Sequence[Memory]]
 ) -> dict[int, Related]:
-    """Relate each new memory, by its index, to its `near` ones. Equal ones need no model; it compares the others, with
-    the one said first as the known one. Raises the errors of `structured_output`."""
+    """Relate each new memory, by its index, to its `near` ones. Equal ones need no model; all others are compared by a
+    model, with the memory said first as the known one. Raises the errors of `structured_output`."""
     pairs = [(at, known) for at, some in near.items() for known in some]
     asked = [(at, known) for at, known in pairs if hash_of(known.content) != hash_of(new[at].content)]
     told = [_in_order(new[at], known) for at, known in asked]

@@ -131,7 +131,7 @@ class Conversations(Store):
         return renewed.matched_count == 1
 
     async def abandon(self, claim: ClaimedConversation) -> None:
-        """Release the lease before any of the answer was sent. The user's message is kept for `recover`."""
+        """Release the lease of a turn whose answer has not begun. The user's message is kept for `recover`."""
         await self.database[COLLECTION].update_one(
             held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
         )
