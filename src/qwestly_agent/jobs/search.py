@@ -30,7 +30,8 @@ from qwestly_agent.text.places import plain_place, same_town, town_key
 
 SHINGLE_WORDS = 4
 SAME_FROM = 0.5
-"""Minimum share of the shorter text's shingles that both texts contain; not 1, because boards truncate texts."""
+"""Minimum share of the shorter text's shingles that the longer one must also contain; not 1, because boards truncate
+texts."""
 FEWEST_SHINGLES = 8
 _ENDINGS = "gmbh ag inc ltd llc corp co kg se plc sl sa sas bv limited the group holding company"
 _OF_COMPANIES = frozenset(_ENDINGS.split())
@@ -223,7 +224,7 @@ def _texts(value: Any) -> Iterable[str]:
 QUESTIONS_A_DAY = 60
 """Maximum requests per user and day to all boards together; queries answered within the last hour are not repeated."""
 SECONDS_TO_A_TURN = 60.0
-"""How long each nightly query may wait until a board's quota per minute allows it."""
+"""How long each nightly query may wait for a board's per-minute quota."""
 NIGHTLY_CACHE_SECONDS = 72_000.0
 """Maximum age of a board's cached answer to the same query, by any user, that a nightly search uses."""
 ENOUGH_TODAY = "The boards were asked so often today that the rest waits for tomorrow."
