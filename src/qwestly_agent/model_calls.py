@@ -1,4 +1,4 @@
-"""Request one typed answer from a model, for a workflow state; map failures to sentences for users."""
+"""Request one typed answer from a model, for a workflow state. Translate failures into sentences for users."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -56,16 +56,16 @@ from qwestly_agent.llm.models import (
 from qwestly_agent.services import ModelServices, Services
 
 # --- budget -----------------------------------------------------------------------------------------------------------
-# The cost of a run so far, and its limit.
+# The cost of a run so far, and its ceiling.
 
 
 @dataclass
 class Budget:
     ceiling_usd: float
     over: OverBudget
-    """The error to raise at the ceiling."""
+    """The error to raise once the ceiling is reached."""
     at: float
-    """When the run began; its requests are priced as of this time."""
+    """When the run began; requests are priced as of this time."""
     spent_usd: float = 0.0
     last_request: ModelRequestContext | None = None
 
@@ -74,7 +74,8 @@ class Budget:
         return self.spent_usd >= self.ceiling_usd
 
     def prompt_characters(self) -> int:
-        """Return the number of characters in the last request, to estimate a cost that the provider did not report."""
+        """Return the number of characters in the last request, to estimate its cost if the provider did not report
+        token counts."""
         if self.last_request is None:
             return 0
         instructions = self.last_request.model_request_parameters.instruction_parts or ()
@@ -90,7 +91,7 @@ class Budget:
 
 
 class HasBudget(Protocol):
-    """The deps of a run whose cost is limited."""
+    """The deps of a run with a cost limit."""
 
     @property
     def budget(self) -> Budget: ...
@@ -104,7 +105,7 @@ class BudgetOnly:
 
 
 class BoundedCost(AbstractCapability[HasBudget]):
-    """Refuses model requests once the run's cost ceiling is reached."""
+    """Rejects model requests once the run's cost ceiling is reached."""
 
     async def before_model_request(
         self, ctx: RunContext[HasBudget], request_context: ModelRequestContext
@@ -126,9 +127,9 @@ class BoundedCost(AbstractCapability[HasBudget]):
 
 
 # --- failures ---------------------------------------------------------------------------------------------------------
-# Map failures to sentences for users. The cause itself is only logged.
+# Translate failures into sentences for users. The cause itself is only logged.
 #
-# `llm/client.py` retries; `Fallback` in `llm/models.py` chooses the next model.
+# `llm/client.py` retries requests; `Fallback` in `llm/models.py` switches to the next model.
 
 
 KEPT = "Your message is saved"
@@ -147,13 +148,14 @@ TOO_MANY_STEPS = "This took more steps than one answer may take. Please ask for 
 
 
 def failure_of(error: BaseException, *, has_shown_text: bool = False) -> AgentError:
-    """Return the error with its sentence for the user. `spoke` is True if part of the answer was already shown."""
+    """Return the error with its sentence for the user. `has_shown_text` is True if part of the answer was already
+    shown."""
     match error:
         case AgentError():
             return error
         case RunTimedOut():
             return DeadlineExceeded()
-        case ConnectionFailure() if not isinstance(error, NetworkTimeout):  # which means one slow answer
+        case ConnectionFailure() if not isinstance(error, NetworkTimeout):  # a timeout only means one slow response
             return DataGone()
         case PyMongoError():
             return Unavailable(DataGone.sentence)
@@ -166,7 +168,7 @@ def failure_of(error: BaseException, *, has_shown_text: bool = False) -> AgentEr
         case ModelAPIError() | UnexpectedModelBehavior() | OpenAIError() | httpx2.RequestError():
             return _of_the_model(error, has_shown_text)
         case ExceptionGroup() if error.exceptions:
-            # If all models failed, choose one that may recover soon.
+            # If all models failed, choose an error that may be resolved soon.
             failures = [failure_of(each, has_shown_text=has_shown_text) for each in error.exceptions]
             return next((each for each in failures if each.message != NOT_FOR_US), failures[0])
         case _:
@@ -191,13 +193,14 @@ def _of_the_model(error: Exception, spoke: bool) -> ModelUnavailable:
         case UnexpectedModelBehavior():
             return ModelUnavailable(UNUSABLE)
         case ModelAPIError() if type(error) is ModelAPIError and not error.in_stream:
-            return ModelUnavailable(UNUSABLE)  # no JSON, or no end
+            return ModelUnavailable(UNUSABLE)  # not JSON, or not terminated
         case _:
             return _later(DOWN, wait)
 
 
 def truncation_error(messages: Sequence[ModelMessage]) -> AgentError | None:
-    """Return the error of a truncated answer, which the library accepts because it has text; None if it is complete."""
+    """Return the error for a truncated answer, which the library accepts because it contains text; None if the answer
+    is complete."""
     last = messages[-1] if messages else None
     match last.finish_reason if isinstance(last, ModelResponse) else None:
         case "length":
@@ -217,14 +220,14 @@ def _later(sentence: str, seconds: float | None) -> ModelUnavailable:
 
 
 # --- structured -------------------------------------------------------------------------------------------------------
-# Request one typed answer from a model, for a workflow state. Its cost counts towards the user's daily limit.
+# Request one typed answer from a model, for a workflow state. The cost counts towards the user's daily limit.
 
 
 T = TypeVar("T")
 
 
 class ContentRefused(AgentError):
-    """The model refuses the content; a retry is useless."""
+    """The model refuses the content, so a retry is useless."""
 
     code, http_status, sentence = "model_unavailable", 503, "Our AI couldn’t work with this."
 
@@ -242,11 +245,11 @@ async def structured_output(
     retries: int,
     validate: Callable[[RunContext[Any], T], T] | None = None,
 ) -> T:
-    """Request one typed answer from the model, checked by `validate`. Its cost counts even if it fails.
+    """Request one typed answer from the model, checked by `validate`. The cost counts even if the request fails.
 
-    `retries` apply to an answer of the wrong shape, and to one that `validate` rejects with `ModelRetry`. Raises
-    `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` if a retry may help, `ModelRefused` if a provider refuses
-    all our requests, and `ContentRefused` if it refuses this content.
+    `retries` apply to answers with an invalid structure and to answers that `validate` rejects with `ModelRetry`.
+    Raises `OverBudget`; `ModelUnavailable` and `DeadlineExceeded` if a retry may help; `ModelRefused` if a provider
+    rejects all our requests; and `ContentRefused` if it rejects this content.
     """
     now = services.clock()
     await services.stage_day.check(now)
@@ -291,7 +294,7 @@ def _failure(error: Exception) -> AgentError:
 
 
 async def record_cost(services: Services, user_id: str, cost_usd: float) -> None:
-    """Add the cost of an answer to the user's day. A failure to do so is logged."""
+    """Add the cost of an answer to the user's day. If this fails, only log it."""
     measure_answer(cost_usd)
     try:
         await services.usage.add_spending(user_id, {"cost_usd": cost_usd}, services.clock())
@@ -315,8 +318,8 @@ async def embed_and_record(services: ModelServices, user_id: str, texts: Sequenc
 
 
 def record_plants_of(services: Services, judge: TierModel) -> RecordPlant:
-    """Return a function that records an outcome of this judge, and returns True if it has passed too many of the
-    newest lies."""
+    """Return a function that records an outcome for this judge, and returns True if the judge has passed too many of
+    the newest lies."""
     model = judge.model.model_id or "?"
 
     async def record(plant: JudgedPlant) -> bool:

@@ -1,4 +1,4 @@
-"""The user's own information at Qwestly: profile, preferences, job wishes, LinkedIn, and actions that change them."""
+"""The user's own data at Qwestly: profile, preferences, job wishes, LinkedIn, and the actions that change them."""
 
 import asyncio
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ from qwestly_agent.stores.messages import Messages
 from qwestly_agent.text.clean import is_pasted, one_line, visible
 
 # --- values -----------------------------------------------------------------------------------------------------------
-# Values of a profile, of preferences and of job wishes, as arguments of the actions that change them.
+# Values of profile fields, preferences and job wishes, as arguments of the actions that change them.
 
 
 def _clean(text: str) -> str:
@@ -82,7 +82,7 @@ ChangedField: TypeAlias = WrittenField | Wish
 
 
 def _adapter(shape: Any) -> TypeAdapter[Any]:
-    """Return the adapter, which is built when such a field is changed for the first time."""
+    """Return the adapter, which is only built the first time such a field is changed."""
     return TypeAdapter(shape, config=ConfigDict(defer_build=True))
 
 
@@ -109,8 +109,8 @@ def is_wish(field: ChangedField) -> TypeIs[Wish]:
 
 
 def _coerced(value: Any, info: ValidationInfo) -> Any:
-    """Convert the value to its field's type and remove invisible characters, so that the executed value is the one
-    shown."""
+    """Convert the value to its field's type and remove invisible characters, so that the value shown is the one that is
+    written."""
     name = info.data.get("field") or info.data.get("name")
     return value if value is None or name is None else _FIELDS[name].validate_python(to_json_types(value))
 
@@ -177,9 +177,9 @@ class LinkedInAbout(Arguments):
 
 
 # --- fields -----------------------------------------------------------------------------------------------------------
-# Several fields of the profile, the preferences and the job wishes, changed by one approval.
+# Several fields of the profile, preferences and job wishes, changed with one approval.
 #
-# The candidate app writes its own fields in one step; job wishes are ours and are stored after that.
+# The candidate app writes its fields in one step; job wishes are our own data and are stored afterwards.
 
 
 FIELD_NAMES: Mapping[str, str] = {
@@ -191,11 +191,11 @@ FIELD_NAMES: Mapping[str, str] = {
     "pay": "Least pay a year",
     "never": "Never show me jobs with",
 }
-"""Names of fields whose labels would otherwise equal those of the profile."""
+"""Names for fields whose label would otherwise equal that of a profile field."""
 
 
 def format_field(field: ChangedField, value: Any) -> str | None:
-    """Return the value as text, positions in paragraphs; None without one."""
+    """Return the value as text, with a paragraph per position; None if there is no value."""
     if field != "positions" or not value:
         return format_or_none(value)
     return "\n\n".join(map(_paragraph, value))
@@ -227,7 +227,7 @@ async def fields_shown(services: Services, user_id: str, args: ProfileChanges) -
 
 
 async def are_fields_unchanged(services: Services, user_id: str, args: ProfileChanges) -> bool:
-    """True if the fields have the values that the action wrote with these arguments."""
+    """True if the fields still have the values that the action wrote with these arguments."""
     return await _fields(services, user_id, args) == {
         name: format_field(name, value) for name, value in args.values.items()
     }
@@ -261,7 +261,7 @@ async def inverse_fields(services: Services, user_id: str, args: ProfileChanges)
 
 
 async def set_fields(services: Services, effect: candidate_app.Effect, args: ProfileChanges) -> Outcome:
-    """Set the candidate app's fields in one step. The job wishes are stored after that."""
+    """Set the candidate app's fields in one step. The job wishes are stored afterwards."""
     if not args.of_candidate_app:
         return Done(effect.version, {})
     return await services.candidate_app.set_profile_fields(effect, args.of_candidate_app)
@@ -280,10 +280,10 @@ async def store_wishes(services: Services, approval: Approval, args: ProfileChan
 
 # --- redraft ----------------------------------------------------------------------------------------------------------
 # Draft a profile text again when the user asks for changes: start the workflow that drafts it from the evidence and the
-# change request, and asks again.
+# change request, and then requests approval again.
 #
-# The draft's id is derived from the approval, so that following up a decision twice starts one execution. For the
-# workflow, the approval is the first round.
+# The draft's id is derived from the approval, so that processing the same decision twice starts only one execution. For
+# the workflow, the approval counts as the first round.
 
 
 ROUND = 2
@@ -326,7 +326,7 @@ async def _draft(services: Services, approval: Approval, draft_id: str, section:
 async def _earlier(drafts: Drafts, approval: Approval) -> Draft | None:
     try:
         return await drafts.get(approval.user_id, approval.draft_id or "")
-    except NotFound:  # drafts expire earlier, and many proposals have none
+    except NotFound:  # drafts expire earlier than approvals, and many proposals have none
         return None
 
 
@@ -358,7 +358,7 @@ async def _requests(messages: Messages, approval: Approval) -> list[Evidence]:
 TEXTS, LISTS = ("headline", "summary", "location"), ("skills", "languages")
 """Profile fields that can be drafted again. The others contain figures and dates that only the user knows."""
 MOST_ITEMS = 20
-"""Maximum number of list entries that can be drafted again, in one answer of the writer."""
+"""Maximum number of list entries that can be drafted again: the writer returns them in one answer."""
 
 
 async def _field(services: Services, user_id: str, args: ProfileChange) -> str | None:
@@ -422,7 +422,7 @@ async def _preference_before(services: Services, user_id: str, args: PreferenceC
 
 
 def _named(field: str, after: Any, before: Any) -> list[FieldValues]:
-    """Return the added and removed values; empty if items also change their order, which no user would name."""
+    """Return the added and removed values; empty if the order of items also changes, which no user would name."""
     if not isinstance(after, list):
         return [] if after is None else [FieldValues(field, _texts(after))]
     there = [] if before is None else before

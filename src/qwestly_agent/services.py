@@ -37,7 +37,7 @@ from qwestly_agent.stores.usage import StageDay, Usage
 from qwestly_agent.stores.user_data import UserData
 from qwestly_agent.stores.user_settings import Autonomy, Signals, UserSettingsStore
 
-if TYPE_CHECKING:  # slow imports, which handlers without models do not need
+if TYPE_CHECKING:  # slow imports that handlers without models do not need
     from qwestly_agent.llm.embeddings import Embeddings
     from qwestly_agent.llm.models import Tier, TierModel
     from qwestly_agent.llm.moderation import Moderation
@@ -48,7 +48,7 @@ class Services:
     """Stores and clients of a handler that calls no model."""
 
     settings: Settings
-    """The settings at startup; `secrets` has the current values of those that may be rotated."""
+    """The settings at startup. For settings that can be rotated, `secrets` has the current values."""
     secrets: Secrets
     clock: Clock
     new_id: NewId
@@ -57,7 +57,7 @@ class Services:
     """None if tracing is off."""
     mongo: AsyncMongoClient[Document]
     http: httpx2.AsyncClient
-    """Shared by all clients: creating a TLS context for each would dominate a cold start."""
+    """Shared by all clients, because creating a TLS context for each would dominate a cold start."""
     conversations: Conversations
     conversation_search: ConversationSearch
     messages: Messages
@@ -111,7 +111,7 @@ class Services:
 
     @property
     def works(self) -> "list[Work[Any]]":
-        """The stores of work."""
+        """The stores of work (`platform/work.py`)."""
         return [each for each in vars(self).values() if isinstance(each, Work)]
 
     async def close(self) -> None:
@@ -124,7 +124,7 @@ AnyAction: TypeAlias = Action[Services, Any]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelServices(Services):
-    """`Services` with models and embeddings."""
+    """`Services` plus models and embeddings."""
 
     docs: Docs
     embeddings: "Embeddings"

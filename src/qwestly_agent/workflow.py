@@ -1,6 +1,6 @@
 """The declaration of a workflow. Each workflow's package contains its own, and `workflows.py` lists them all.
 
-A declaration refers to modules by name and imports them when they are needed, so it loads neither FastAPI nor a model
+A declaration refers to modules by name and imports them only when needed, so it loads neither FastAPI nor a model
 library.
 """
 
@@ -24,55 +24,57 @@ Side: TypeAlias = Literal["reader", "writer", "opener"]
 @dataclass(frozen=True)
 class Workflow:
     """The declaration of a workflow. States have the same names as in the state machine. A state is defined in the
-    module of that name, unless its module is given (`reader.rank`)."""
+    module with its name, unless a module is given (`reader.rank`)."""
 
     name: str
-    """Also the name of its file in `statemachines/`."""
+    """The name, also of the file in `statemachines/`."""
     package: str
     summary: str
-    """Its input and result, for docs/architecture.md."""
+    """The workflow's input and result, for docs/architecture.md."""
     page: str
-    """A link to its documentation."""
+    """A link to the workflow's documentation."""
     receipt_name: str
-    """The name of a run in the brake's receipt, for docs/approvals.md: `run_name` of its states."""
+    """The name of a run in the brake's receipt (`run_name` of the states), for docs/approvals.md."""
     recovery: str
-    """What an operator does if an execution failed, for docs/runbook.md."""
+    """The steps for an operator after a failed execution, for docs/runbook.md."""
     functions: str = "generate"
-    """The folder in `functions/` of its reader and writer. The opener of all is in `functions/open_files`."""
+    """The folder in `functions/` with the workflow's reader and writer. All workflows share the opener in
+    `functions/open_files`."""
     execution_name: str = ""
-    """The name of an execution, for docs/runbook.md, if it differs from `receipt_name`."""
+    """The name of an execution if it differs from `receipt_name`, for docs/runbook.md."""
     reader: tuple[str, ...] = ()
     """States that read untrusted text or call models."""
     writer: tuple[str, ...] = ()
-    """States that have effects, and call no model. `note_end` is made of `work` and `model`, if they are given."""
+    """States that have effects, and call no model. `note_end` is created from `work` and `model`, if they are given."""
     opener: tuple[str, ...] = ()
     """States that open uploaded files."""
     work: str = ""
-    """The store, by its name in `Services`, of the records that it moves; empty if it moves none by itself."""
+    """The store of the records that the workflow processes, by its name in `Services`; empty if there is none."""
     model: str = ""
-    """The input and output of its states (a `WorkState`), with its module: `model.LessonState`."""
+    """The class of the states' input and output (a `WorkState`), with its module: `model.LessonState`."""
     sweep: str = ""
-    """The state that a schedule runs in `functions/approve/clock`; empty if there is none."""
+    """The state that a schedule runs in `functions/approve/clock`; empty for none."""
     has_parser: bool = False
     """True if the reader needs the design's résumé parser."""
     routers: tuple[str, ...] = ()
-    """Modules of `chat/routers/` with its routes."""
+    """Modules in `chat/routers/` with the workflow's routes."""
     actions: tuple[str, ...] = ()
-    """Its actions, with their modules: `actions.PUBLISH_CARD`."""
+    """The workflow's actions, with their modules: `actions.PUBLISH_CARD`."""
     asks: str = ""
-    """The function that makes the approval request for which an execution waits, with its module:
+    """The function that creates the approval request an execution waits for, with its module:
     `publication.ask_to_publish`. The writer's state `ask_approval` calls it."""
     reasons: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The reasons shown for its events in the activity feed, by type ("jobs.found") or subject ("lesson")."""
+    """The reasons shown for the workflow's events in the activity feed, by type ("jobs.found") or subject
+    ("lesson")."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The workflow's functions."""
+        """The functions that the workflow uses."""
         sides: tuple[Side, ...] = ("opener", "reader", "writer")
         return tuple(each for each in sides if getattr(self, each))
 
     def load_states(self, side: Side) -> "dict[str, StateFunction[Any, Any]]":
-        """Import and return the states of one function, by name. Raises `ImportError` or `AttributeError` if one does
+        """Import and return one function's states, by name. Raises `ImportError` or `AttributeError` if a state does
         not exist."""
         states = [self._load(each) for each in getattr(self, side)]
         return {each.name: each for each in states}
@@ -86,9 +88,9 @@ class Workflow:
         return self._load(self.sweep)
 
     async def begin(self, services: "Services", record: "T") -> "T":
-        """Insert a record of its work, and start its execution (idempotent: the execution is named after the record).
-        Returns the record, or the existing one with the same id. It fails if the execution cannot be started. Raises
-        `Unavailable`."""
+        """Insert a record of the workflow's work, and start its execution (idempotent: the execution is named after the
+        record). Returns the record, or the existing one with the same id. If the execution cannot be started, the work
+        is marked as failed. Raises `Unavailable`."""
         work: Work[T] = getattr(services, self.work)
         record = work.as_seen(await work.add_or_get(record), services.clock())
         if record.status != work.first_status:

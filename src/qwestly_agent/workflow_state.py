@@ -1,6 +1,6 @@
-"""The shared parts of all workflow states: the brake, safe errors, log fields, and dispatch.
+"""Code shared by all workflow states: the brake, safe errors, log fields, and dispatch.
 
-A state may run twice with the same input. Its writes are therefore idempotent: their ids are derived from the input, or
+A state may run twice with the same input, so its writes are idempotent: either their ids are derived from the input, or
 they are a compare-and-set.
 """
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from qwestly_agent.approvals.ask_for_workflow import MakeRequest
 
 OVER_BUDGET = (OverBudget.__name__, StageOverBudget.__name__)
-"""Errors that do not fail the execution: the daily budget is spent, but nothing is broken."""
+"""Errors that do not fail the execution, because nothing is broken: only the daily budget is spent."""
 
 
 def messages_by_error(later: str) -> dict[str, str]:
-    """Return the messages to the user whose execution failed, by the type of the error. `later` says what to do later:
-    "Please ask for it again later."."""
+    """Return the messages for a user whose execution failed, by the type of the error. `later` tells the user what to
+    do: "Please ask for it again later."."""
     return {
         "Braked": "Stopped when you paused",
         OverBudget.__name__: OverBudget.sentence,
@@ -47,7 +47,8 @@ def messages_by_error(later: str) -> dict[str, str]:
 
 
 class UnknownState(Exception):
-    """The function has no state with this name: the state machine and the function are from different deployments."""
+    """The function has no state with this name, because the state machine and the function are from different
+    deployments."""
 
 
 class OutcomeUnknown(AgentError):
@@ -81,7 +82,7 @@ class UserState(WorkflowState):
 
     @property
     def run_name(self) -> str:
-        """The run's name in the brake's receipt."""
+        """The name of the run in the brake's receipt."""
         return self.run_id
 
 
@@ -101,10 +102,10 @@ End: TypeAlias = Literal["failed", "stopped", "drafted", "unreadable", "over_bud
 
 
 class EndingState(UserState):
-    """The input and output of a state of a workflow that records its end."""
+    """Input and output of the workflow state that records how the workflow ended."""
 
     end: End | None = None
-    """By which the machine chooses: an execution that `failed` rings an alarm."""
+    """The state machine branches on this; an execution that ends as `failed` raises an alarm."""
     error: CaughtError | None = Field(default=None, exclude=True)
 
     @property
@@ -112,18 +113,18 @@ class EndingState(UserState):
         return self.error.kind if self.error else ""
 
     def ended(self, end: End) -> Self:
-        """Return the output of the state that records this end."""
+        """Return this state's output with the given end."""
         return self.model_copy(update={"end": "over_budget" if self.error_kind in OVER_BUDGET else end})
 
 
 class WorkState(EndingState):
-    """The input and output of a state that moves work. The record's id is the field `<subject>_id`."""
+    """Input and output of a state that processes a record of work. The record's id is in the field `<subject>_id`."""
 
     subject: ClassVar[str]
     later: ClassVar[str]
-    """What the user may do after an error that passes: "Please ask for it again later."."""
+    """What the user can do after a transient error: "Please ask for it again later."."""
     messages: ClassVar[Mapping[str, str]] = {}
-    """The messages to the user of other errors, by type."""
+    """Messages to the user for other errors, by type."""
 
     @property
     def record_id(self) -> str:
@@ -138,11 +139,11 @@ class WorkState(EndingState):
         return {"run_id": self.run_id, f"{self.subject}_id": self.record_id}
 
     def message(self, otherwise: str) -> str:
-        """Return what the user is told of the error."""
+        """Return the message to the user about the error."""
         return {**messages_by_error(self.later), **self.messages}.get(self.error_kind, otherwise)
 
     def known_end(self) -> tuple[End, str] | None:
-        """Return the end and its message to the user if more than the error's type is known of it."""
+        """Return the end and its message to the user if more is known than the error's type."""
         return None
 
 
@@ -153,7 +154,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StateFunction(Generic[S, M]):
-    """A state of a workflow, named as in the state machine."""
+    """A workflow state, with the same name as in the state machine."""
 
     work: Callable[[S, M], Coroutine[Any, Any, M]]
     model: type[M]
@@ -164,8 +165,8 @@ class StateFunction(Generic[S, M]):
         return self.work.__name__
 
     async def __call__(self, services: S, given: M) -> M:
-        """Run the state. Other errors are converted to `AgentError`s: they may quote user text, and Step Functions
-        stores errors in the execution's history."""
+        """Run the state. Errors other than `AgentError`s are converted to them, because they may quote user text, and
+        Step Functions stores errors in the execution's history."""
         work = self.work(services, given)
         if not self.ignores_brake:
             assert isinstance(given, UserState)
@@ -176,7 +177,8 @@ class StateFunction(Generic[S, M]):
 def state(
     model: type[M], *, ignores_brake: bool = False
 ) -> Callable[[Callable[[S, M], Coroutine[Any, Any, M]]], StateFunction[S, M]]:
-    """Return a decorator that turns a function into a state. `ignores_brake`: it runs even if the brake is on."""
+    """Return a decorator that turns a function into a state. With `ignores_brake`, the state runs even if the brake is
+    on."""
     return lambda work: StateFunction(work, model, ignores_brake)
 
 
@@ -184,10 +186,11 @@ W = TypeVar("W", bound=WorkState)
 
 
 def note_end_of(work: str, model: type[W]) -> StateFunction[Services, W]:
-    """Return the state that records why work (a store's name in `Services`) failed or was stopped."""
+    """Return the state that records why the work failed or was stopped. `work` is the name of its store in
+    `Services`."""
 
     async def note_end(services: Services, given: W) -> W:
-        """Runs under the brake too, since nothing else would record that it stopped."""
+        """Record the end. Also runs under the brake, since nothing else would record that the work was stopped."""
         store: Work[Any] = getattr(services, work)
         end: End = "stopped" if given.error_kind in ("Braked", "NotFound") else "failed"
         end, label = given.known_end() or (end, given.message(store.try_again))
@@ -200,8 +203,8 @@ def note_end_of(work: str, model: type[W]) -> StateFunction[Services, W]:
 
 
 class AskingState(WorkflowState):
-    """The input of the state in which an execution waits, with what its workflow's request needs, and its output, which
-    Step Functions ignores: the task token ends the wait."""
+    """Input and output of the state in which an execution waits for an approval. The input contains whatever the
+    workflow's request needs; Step Functions ignores the output, because the task token ends the wait."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -212,10 +215,10 @@ class AskingState(WorkflowState):
 
 
 def ask_approval_by(make_request: "MakeRequest") -> StateFunction[Services, AskingState]:
-    """Return the state that requests an approval for the execution that waits."""
+    """Return the state that requests an approval for the waiting execution."""
 
     async def ask_approval(services: Services, given: AskingState) -> AskingState:
-        """It checks the brake itself: a request is repeated for days."""
+        """Request the approval. It checks the brake itself, because the request is repeated for days."""
         from qwestly_agent.approvals.ask_for_workflow import request_approval
 
         asked = {**given.model_dump(), "task_token": given.task_token}
@@ -235,11 +238,11 @@ class Invocation(BaseModel):
 
 
 States: TypeAlias = Mapping[tuple[str, str], StateFunction[Any, Any]]
-"""The states of a function, by workflow and name."""
+"""A function's states, by workflow and name."""
 
 
 def dispatch(states: States, event: dict[str, Any], context: object) -> Callable[[Any], Awaitable[dict[str, Any]]]:
-    """Return a function that runs the state named in the event, given the services. Raises `UnknownState`."""
+    """Return a function that takes the services and runs the state named in the event. Raises `UnknownState`."""
     invocation = Invocation.model_validate(event)
     function = _find(states, invocation)
     given = function.model.model_validate(invocation.given)
@@ -267,8 +270,8 @@ def _find(states: States, invocation: Invocation) -> StateFunction[Any, Any]:
 def dispatch_within_day(
     states: States, event: dict[str, Any], context: object
 ) -> Callable[[Any], Awaitable[dict[str, Any]]]:
-    """Like `dispatch`, for states that call models. The function raises `StageOverBudget` once most of the stage's
-    daily budget is spent; the state machine then waits and retries."""
+    """Like `dispatch`, for states that call models. The returned function raises `StageOverBudget` once most of the
+    stage's daily budget is spent; the state machine then waits and retries."""
     dispatched = dispatch(states, event, context)
 
     async def work(services: Any) -> dict[str, Any]:
@@ -289,7 +292,7 @@ async def _stoppable(services: Services, given: UserState, work: Coroutine[Any, 
         async with named_run(services.runs, given.user_id, given.run_name, services.clock):
             return await run_unless_paused(services.signals, given.user_id, work)
     finally:
-        if getcoroutinestate(work) == CORO_CREATED:  # recording the run failed
+        if getcoroutinestate(work) == CORO_CREATED:  # the run could not be recorded
             work.close()
 
 

@@ -37,4 +37,4 @@ ACTIONS: Actions[Services] = Actions(
         *(f"{workflow.package}.{each}" for workflow in WORKFLOWS for each in workflow.actions),
     )
 )
-"""By tool."""
+"""The actions, by tool."""

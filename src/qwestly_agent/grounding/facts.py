@@ -1,9 +1,9 @@
-"""Step 2: compare the figures and names of a statement with its quotes, and later the words that the judge gives for
-them.
+"""Step 2: compare a statement's figures and names with its quotes, and later with the quoted words that the judge gives
+for them.
 
-A figure is found if the quotes, or the fields of their sources, contain it. If their only figure of its kind differs,
-the statement is refused. Everything else is marked: readers see it underlined, and the judge must give the words of the
-quotes that mean it (`says`).
+A figure is found if the quotes, or the fields of their sources, contain it. If the quotes have only one figure of its
+kind and that differs, the statement is refused. Everything else is marked: readers see it underlined, and the judge
+must give the words of the quotes that mean it (`says`).
 """
 
 import re
@@ -19,15 +19,15 @@ from qwestly_agent.grounding.quotes import FoundQuote, find_span
 
 MOST_NAMES = 8
 TENTH = Fraction(1, 10)
-"""Relative difference that a word of approximation allows."""
+"""Relative difference allowed by a word of approximation."""
 _UNITS_OF_OTHERS = frozenset({"percent", "EUR", "GBP", "USD", "CHF", "BRL", "INR"})
-"""Units that a figure without a unit may leave out, or have in another size: "107" pence for "£1.07"."""
+"""Units that may be missing or scaled differently: "107" (pence) for "£1.07"."""
 _CLOCK = pattern(r"\d{1,2}[.:h]\d{2}")
 _FRACTION = pattern(
     r"half|third|quarter|drittel|viertel|fünftel|tiers|terci|terço|terz[oi]|rest[eo]?\b|halb|hälfte|demi|moitié|medi[oa]\b|mitad|mei[oa]\b|metade|mezz|metà|½|¼|¾",
     re.IGNORECASE,
 )
-"""Words that make another figure of the one beside them."""
+"""Words that change the value of an adjacent figure."""
 _NAME = pattern(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")
 
 
@@ -36,9 +36,9 @@ class Facts:
     missing: tuple[str, ...]
     """A sentence for each figure that contradicts the quotes."""
     unread: tuple[str, ...]
-    """Figures, as written, that are not in the quotes."""
+    """Figures, as written, that do not occur in the quotes."""
     names: tuple[str, ...]
-    """Words with a capital letter that the quotes lack."""
+    """Capitalized words that do not occur in the quotes."""
 
 
 def check_facts(statement: Statement, quotes: Sequence[FoundQuote]) -> Facts:
@@ -58,8 +58,8 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote]) -> Facts:
 
 
 def says(words: str, mark: str, statement: Statement, quotes: Sequence[FoundQuote]) -> bool:
-    """True if the words stand in the quotes or their sources' fields, in runs with "…" between them, and their figures
-    do not contradict the mark's, as far as code reads both."""
+    """True if the words occur in the quotes or in their sources' fields, as runs separated by "…", and their figures do
+    not contradict those of the mark, as far as code can read both."""
     known = list[Figure]()
     for run in filter(str.strip, words.split("…")):
         found = list(_figures_in(run, quotes))
@@ -70,13 +70,13 @@ def says(words: str, mark: str, statement: Statement, quotes: Sequence[FoundQuot
         return False
     if _FRACTION.search(words) or any(_is_unreadable(each) for each in known):
         return True
-    # In the statement a figure has its word of approximation.
+    # In the statement, a figure comes with its word of approximation.
     meant = [each for each in figures(statement.text, statement.language) if each.text.strip() == mark]
     return not any(_differs(each, known) for each in meant or figures(mark, statement.language))
 
 
 def _figures_in(run: str, quotes: Sequence[FoundQuote]) -> Iterator[Sequence[Figure]]:
-    """Yield the figures of a run of words for each place where it stands, with the source's unit and rate."""
+    """For each place where a run of words occurs, yield its figures, with the unit and rate found in the source."""
     plain = run.strip()
     for found in quotes:
         at = found.text.casefold().find(plain.casefold())
@@ -93,8 +93,8 @@ def _is_unreadable(figure: Figure) -> bool:
 
 
 def _differs(figure: Figure, found: Sequence[Figure]) -> bool:
-    """True if the only figure, or the only two of the same unit, cannot mean this one. More than that, or a date beside
-    a number, may be any calculation."""
+    """True if `found` is a single figure, or two of the same unit, that cannot mean this one. More figures, or a date
+    next to a number, could be the basis of any calculation."""
     dates = [each for each in found if each.days or each.year]
     others = [each for each in found if each not in dates]
     if _is_unreadable(figure) or not found or (dates and others):
@@ -116,8 +116,8 @@ def _years_of(figure: Figure) -> list[int]:
 
 
 def _is_meant(figure: Figure, known: Figure) -> bool:
-    """True if the words' figure is this one, as far as both give date, unit and rate. A word of approximation allows a
-    tenth."""
+    """True if the known figure is this one, as far as both have a date, unit and rate. A word of approximation allows a
+    difference of a tenth."""
     if figure.days or figure.year:
         return is_same(figure, known)
     if (figure.dimension and known.dimension and figure.dimension != known.dimension) or known.days:
@@ -132,8 +132,8 @@ def _is_meant(figure: Figure, known: Figure) -> bool:
 
 
 def _is_derived(figure: Figure, found: Sequence[Figure], all_years: Collection[int] = ()) -> bool:
-    """True if the figure follows from two of these figures by one step, or is the time between two dates, or since
-    one."""
+    """True if the figure follows from two of these figures in one step, or is the time between two dates or since a
+    date."""
     years = [year for each in found for year in _years_of(each)]
     if figure.dimension == "months" and years:
         spans = {12 * abs(a - b) for a in years for b in years}
@@ -154,7 +154,7 @@ def _is_derived(figure: Figure, found: Sequence[Figure], all_years: Collection[i
 
 
 def _is_contradicted(figure: Figure, known: Sequence[Figure], quotes: Sequence[FoundQuote]) -> bool:
-    """True if the quotes have exactly one date, or exactly one other figure, of the same unit and rate, and it
+    """True if the quotes have exactly one date, or exactly one other figure with the same unit and rate, and it
     differs."""
     if not (figure.days or figure.numbers) or any(_FRACTION.search(found.text) for found in quotes):
         return False
@@ -181,7 +181,7 @@ def _stands(words: str, quotes: Sequence[FoundQuote]) -> bool:
 
 
 def _differ(one: Day, other: Day) -> bool:
-    """True if two dates with a year differ in a part that both have."""
+    """True if two dates with a year differ in a part that both of them have."""
     if not (one.year and other.year):
         return False
     parts = ((one.year, other.year), (one.month, other.month), (one.day, other.day), (one.quarter, other.quarter))
@@ -189,7 +189,7 @@ def _differ(one: Day, other: Day) -> bool:
 
 
 def _inside(found: FoundQuote) -> Iterator[Figure]:
-    """Yield the figures whose number lies completely inside a quote, with the unit that the source's text gives."""
+    """Yield the figures whose number is completely inside a quote, with the unit found in the source's text."""
     for each in figures(found.source.text, found.source.language):
         if found.start <= each.start and each.end <= found.end:
             yield each
@@ -209,7 +209,7 @@ def _where(figure: Figure, quotes: Sequence[FoundQuote]) -> str:
 
 
 def _names_not_in(text: str, quotes: Sequence[FoundQuote]) -> list[str]:
-    """Return words with a capital letter, except the first word, that occur neither in the quotes nor in their sources'
+    """Return capitalized words, except the first word, that occur neither in the quotes nor in their sources'
     fields."""
     known = " ".join([text for found in quotes for text in (found.text, *found.source.fields.values())]).casefold()
     found = [match[0].rstrip(".'’-") for match in _NAME.finditer(text) if match.start()]

@@ -1,4 +1,4 @@
-"""Read the figures and dates of a text, with unit and rate."""
+"""Read the figures and dates in a text, with unit and rate."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ from qwestly_agent.base.patterns import pattern
 
 
 def month_key(word: str) -> str:
-    """Normalize a word to its key in the tables: a case-insensitive pattern matches ſ as s, and ı and İ as i."""
+    """Normalize a word to its key in the tables, since a case-insensitive pattern matches ſ as s, and ı and İ as i."""
     return word.translate({0x17F: "s", 0x131: "i", 0x130: "i", 0x3BC: "\u00b5"}).lower()
 
 
@@ -84,7 +84,7 @@ class Day:
     """First year of the decade."""
 
     def says(self, other: "Day") -> bool:
-        """True if every part of the other date is known here and has the same value."""
+        """True if this date has every part of the other date, with the same value."""
         told = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
         mine = self.quarter or (self.month and (self.month + 2) // 3)
         decade = self.decade or (self.year and self.year // 10 * 10)
@@ -96,7 +96,7 @@ ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii
 _WHOLE_MONTH = "|".join(name for name in MONTHS_BY_NAME if len(name) > 4 and name not in ("march", "marzo"))
 _WHOLE_MONTH += "|june|july|juni|juli|juin|août|aout"
 _SHORT_MONTH = "may|march|mai|märz|mars|mayo|marzo|maio|março"
-"""Words with other meanings, too; they are months only after a preposition of time."""
+"""Words that also have other meanings; they are months only after a preposition of time."""
 _TO = r"[-–—/]|to|and|bis|und|a|à|au|et|al|y|e|até"
 _DECADE = "|".join(sorted(DECADES, key=len, reverse=True))
 _NTH = "|".join(sorted(map(re.escape, QUARTERS), key=len, reverse=True))
@@ -140,8 +140,8 @@ DATES = pattern(
 
 
 def days_of(match: re.Match[str], language: str) -> Iterator[Day]:
-    """Yield every date that a match of `DATES` may denote, or both ends of its range."""
-    # With dots the day comes first; with slashes and hyphens too, except in English.
+    """Yield every date that a match of `DATES` may denote, or both ends of the range."""
+    # With dots the day comes first; also with slashes and hyphens, except in English.
     month_first = language in ("en", "") and ("/" in match[0] or match["sign"] == "-")
     if decade := match["decade_word"] or match["decade_name"] or match["decade_end"]:
         yield Day(decade=1900 + DECADES[month_key(decade)])
@@ -166,7 +166,7 @@ def days_of(match: re.Match[str], language: str) -> Iterator[Day]:
         yield Day(month=MONTHS_BY_NAME[month_key(match["bare_month"])], day=_int(match["bare_day"]))
     elif match["iso"]:
         yield Day(int(match["iso"]), int(match["iso_month"]), _int(match["iso_day"]))
-        if not match["iso_day"] and int(match["iso_month"]) > int(match["iso"][2:]):  # "2008-10" is a span as well
+        if not match["iso_day"] and int(match["iso_month"]) > int(match["iso"][2:]):  # "2008-10" is also a span
             yield Day(int(match["iso"]))
             yield Day(int(match["iso"][:2] + match["iso_month"]))
     elif match["dotted"]:
@@ -213,16 +213,17 @@ def _int(digits: str | None) -> int | None:
 # --- figures ----------------------------------------------------------------------------------------------------------
 # Read the figures in a text: numbers, dates, weekdays and seasons, each with an adjacent unit and rate.
 #
-# Digits are read in every language, with a comma or a dot for thousands and decimals; number words by `text2num`, in
-# its languages. What cannot be read ("half a million") is no figure: the judge reads it.
+# Digits are read in every language, with a comma or a dot for thousands and decimals; number words are read by
+# `text2num`, in the languages that it knows. An expression that cannot be read ("half a million") is not a figure: it
+# is left to the judge.
 
 
 NUMBER_LANGUAGES = frozenset({"en", "de", "fr", "es", "pt", "it", "nl"})
 """Languages whose number words `text2num` reads."""
 MOST_WORDS = 6
-"""Longest number in words."""
+"""Maximum number of words in a number."""
 LEAST_WORD = 2
-"""Smaller numbers in words are often articles or pronouns."""
+"""Smaller numbers written as words are often articles or pronouns."""
 MOST_DIGITS = 30
 
 
@@ -232,18 +233,18 @@ class Figure:
     end: int
     """Start and end of the number itself."""
     text: str
-    """As written, with its unit and rate."""
+    """As written, including unit and rate."""
     numbers: frozenset[Fraction] = frozenset()
-    """As written. More than one if the digits are ambiguous ("1.200"); empty for a date, and for what
-    cannot be read ("three and a half", "a couple of dozen")."""
+    """As written. More than one if the digits are ambiguous ("1.200"); empty for a date, and for numbers that cannot be
+    read ("three and a half", "a couple of dozen")."""
     factor: Fraction = Fraction(1)
-    """The unit's size in the smallest one of its dimension."""
+    """The unit's size in the smallest unit of its dimension."""
     dimension: str = ""
-    """Empty without a unit."""
+    """Empty if there is no unit."""
     days: tuple[Day, ...] = ()
-    """The dates that it may denote, or the two ends of a range."""
+    """The dates that the figure may denote, or the two ends of a range."""
     thing: str = ""
-    """The first letters of the word behind a figure without a unit: "nurse" in "12 nurses"."""
+    """The first letters of the word after a figure without a unit: "nurse" in "12 nurses"."""
     rate: str = ""
     """The period of a rate: "a week" in "40 hours a week"."""
     is_about: bool = False
@@ -251,7 +252,7 @@ class Figure:
 
     @property
     def values(self) -> frozenset[Fraction]:
-        """The numbers in the smallest unit of the dimension."""
+        """The numbers, converted to the smallest unit of the dimension."""
         return frozenset(number * self.factor for number in self.numbers)
 
     @property
@@ -262,7 +263,7 @@ class Figure:
 
 
 def is_same(figure: Figure, known: Figure) -> bool:
-    """True if the known figure says all that this one says: value, unit and rate."""
+    """True if the known figure includes everything that this one states: value, unit and rate."""
     if figure.days:
         days = known.days or ((Day(known.year),) if known.year else ())
         return any(told.says(day) for told in days for day in figure.days)
@@ -277,7 +278,7 @@ def is_same(figure: Figure, known: Figure) -> bool:
 
 @lru_cache(maxsize=512)
 def figures(text: str, language: str = "") -> tuple[Figure, ...]:
-    """Return the figures of the text, in order. Number words of a text whose language is unknown are left unread."""
+    """Return the figures in the text, in order. If the language is unknown, number words are not read."""
     taken, found = bytearray(len(text)), list[Figure]()
 
     def take(figure: Figure) -> None:
@@ -308,7 +309,7 @@ def _digits(text: str) -> Iterator[tuple[int, int, set[Fraction], str]]:
             continue
         values, end, currency = _values(match["digits"]), match.end("digits"), key(match["currency"] or "")
         scale = key(match["scale"] or "")
-        if scale and (scale != "m" or currency or match["scale"] == "M"):  # "5 m" are metres
+        if scale and (scale != "m" or currency or match["scale"] == "M"):  # "5 m" means metres
             values, end = {value * _SCALES[scale] for value in values}, match.end("scale")
         is_name = text[end : end + 1].isalpha() and not _unit_after(text, end)[0]  # "3D"
         if not is_name:
@@ -344,7 +345,7 @@ def _words(text: str, language: str) -> Iterator[tuple[int, int, set[Fraction], 
 
 def _runs(words: Sequence[re.Match[str]], text: str, language: str) -> Iterator[tuple[int, int | None]]:
     """Yield the end and the value (None if it cannot be read) of each run of these words that is a number, the longest
-    first; last, the beginning of a compound: "three-year"."""
+    first; finally the first part of a compound: "three-year"."""
     start = words[0].start()
     for last in reversed(words):
         run = text[start : last.end()]
@@ -358,7 +359,7 @@ def _runs(words: Sequence[re.Match[str]], text: str, language: str) -> Iterator[
 
 
 def is_number_word(word: str) -> bool:
-    """True if the word is a number from 2 in some language."""
+    """True if the word is a number of at least 2 in some language."""
     return any((_number(word, each) or 0) >= LEAST_WORD for each in NUMBER_LANGUAGES)
 
 
@@ -402,7 +403,7 @@ def _unit_after(text: str, end: int) -> tuple[str, Fraction, int]:
 
 
 def key(word: str) -> str:
-    """Return the word in lower case without its accents."""
+    """Return the word in lower case, without accents."""
     parts = unicodedata.normalize("NFD", word.translate({0x17F: "s", 0x131: "i", 0x130: "i", 0x3BC: "\u00b5"}).lower())
     return "".join(each for each in parts if not unicodedata.combining(each))
 
@@ -412,7 +413,7 @@ def _table(rows: Sequence[tuple[str, Fraction | int | str, str]]) -> Mapping[str
 
 
 def _any(words: Sequence[str]) -> str:
-    """Return a pattern of the words, with and without their accents."""
+    """Return a pattern that matches the words with and without their accents."""
     accented = {word for each in words for word in (each, key(each))}
     return "|".join(sorted(map(re.escape, accented), key=len, reverse=True))
 

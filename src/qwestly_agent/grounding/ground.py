@@ -1,9 +1,9 @@
 """Decide whether statements are supported by the sources that they quote. No other module decides this.
 
-1. `quotes.py`: the quote is in its source. 2. `facts.py`: the figures of a statement do not contradict its quotes, and
-figures and names that the quotes lack are marked. 3. `judge.py`: a second model, which did not write the statement,
-decides whether the quotes support it; `plants.py` measures how often it errs. 4. A person decides. They see the
-statement with its marks and quotes.
+1. `quotes.py`: the quote is in its source. 2. `facts.py`: a statement's figures do not contradict its quotes; figures
+and names that the quotes lack are marked. 3. `judge.py`: a second model, which did not write the statement, decides
+whether the quotes support it; `plants.py` measures how often it errs. 4. A person decides, who sees the statement with
+its marks and quotes.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ async def ground(
 ) -> list[GroundingVerdict]:
     """Return a verdict for each statement, in order. `sources` are keyed by id.
 
-    Without a judge, or if it is unavailable, statements that passed the code's checks stay `unchecked`. With
-    `record_plant`, each request has one planted lie; if the judge passes it, and has passed too many before, its
+    Without a judge, or if it is unavailable, statements that passed the checks in code stay `unchecked`. With
+    `record_plant`, each request contains one planted lie; if the judge passes it and has passed too many before, its
     answers do not count.
     """
     verdicts = [check(each, sources) for each in statements]
@@ -93,8 +93,8 @@ def _found_quotes(statement: Statement, sources: Mapping[str, QuotedSource]) -> 
 def _batches(
     statements: Sequence[Statement], sources: Mapping[str, QuotedSource], verdicts: Sequence[GroundingVerdict]
 ) -> Iterator[list[int]]:
-    """Group the statements that code did not refuse by the lowest trust of their sources, so that other people's text
-    is judged separately from the user's."""
+    """Group the statements that passed the checks in code by the lowest trust of their sources, so that other people's
+    text is judged separately from the user's."""
     lowest = {
         number: min(_rank(sources[quote.source]) for quote in statements[number].quotes)
         for number, verdict in enumerate(verdicts)
@@ -109,20 +109,21 @@ def _rank(source: QuotedSource) -> int:
 
 
 def _carries(span: str, quote: FoundQuote) -> bool:
-    """True if the quote has these words, of which one has content, or which are all that answered a question."""
+    """True if the quote contains these words, and they either include a content word or are the complete answer to a
+    question."""
     is_whole_answer = bool(quote.source.context) and len(span.split()) == len(quote.source.text.split())
     return bool(content_stems(span) or is_whole_answer) and find_span(span, quote.text) is not None
 
 
 def _unsaid(question: Question, judged: Judged) -> list[str]:
-    """Return the marks for which the judge gave no words of the quotes that can mean them."""
+    """Return the marks for which the judge gave no words from the quotes that can mean them."""
     given = [*judged.meant, *[""] * len(question.look_at)]
     pairs = zip(question.look_at, given, strict=False)
     return [mark for mark, words in pairs if not says(words, mark, question.statement, question.quotes)]
 
 
 def _with_plant(questions: Sequence[Question], plant: Plant | None) -> Sequence[Question]:
-    """Return the questions with the plant among them, at a place that depends on its words."""
+    """Insert the plant into the questions, at a position derived from its text."""
     if plant is None:
         return questions
     at = len(plant.question.statement.text) % (len(questions) + 1)
@@ -130,7 +131,7 @@ def _with_plant(questions: Sequence[Question], plant: Plant | None) -> Sequence[
 
 
 async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judged]:
-    """Ask the judge; empty if it is unavailable."""
+    """Ask the judge; return an empty result if it is unavailable."""
     try:
         return await judge(questions)
     except AgentError:
@@ -138,7 +139,7 @@ async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judg
 
 
 def _judged(by_code: GroundingVerdict, question: Question, judged: Judged) -> GroundingVerdict:
-    if judged.why or not judged.span:  # in doubt, refuse
+    if judged.why or not judged.span:  # when in doubt, refuse
         reasons = (judged.why or NOT_SAID,)
     elif not any(_carries(judged.span, each) for each in question.quotes):
         reasons = (NO_SPAN,)

@@ -52,7 +52,8 @@ class Question:
     look_at: tuple[str, ...]
     """The statement's marks: `GroundingVerdict.marks`."""
     is_plant: bool = False
-    """True for a lie of `plants.py`. The judge is not told, nor asked again for its verdict alone."""
+    """True for a lie from `plants.py`. The judge does not know which question it is, and a missing verdict on it alone
+    is not requested again."""
 
 
 class Judged(BaseModel):
@@ -82,7 +83,7 @@ class Judgement(Judgements[Judged]):
 
 
 Judge: TypeAlias = Callable[[Sequence[Question]], Awaitable[Mapping[int, Judged]]]
-"""Returns answers by question number; a question without an answer stays unchecked. Raises `AgentError` if it is
+"""Returns answers by question number; a question without an answer stays unchecked. Raises `AgentError` if the judge is
 unavailable."""
 
 
@@ -95,9 +96,9 @@ def make_judge(
     output: type[Judgements[Any]] = Judgement,
     beside: str = "",
 ) -> Judge:
-    """Make a judge that sends one structured request to a model. `ask` is `structured_output` of that model, `seconds`
-    its timeout, `also` additional instructions for these statements, `retries` how often it is asked for missing
-    verdicts, and `beside` fenced text that stands after the statements and supports nothing."""
+    """Make a judge that sends one structured request to a model. `ask` is `structured_output` with that model,
+    `seconds` its timeout, `also` additional instructions for these statements, `retries` how often missing verdicts are
+    requested again, and `beside` fenced text that follows the statements and is not evidence."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
         numbers = {question.number for question in questions if not question.is_plant}
@@ -123,7 +124,7 @@ def make_judge(
 
 
 def _each_once(verdicts: Sequence[Judged]) -> Iterator[tuple[int, Judged]]:
-    """Yield one verdict per statement; of two, the negative one."""
+    """Yield one verdict per statement; if there are several, a negative one."""
     for each in sorted(verdicts, key=lambda judged: bool(judged.why) or not judged.span):
         yield each.id, each.model_copy(update={"why": _sentence(each.why)})
 
@@ -137,7 +138,7 @@ def _sentence(why: str) -> str:
 
 
 def _encoded_questions(questions: Sequence[Question], beside: str = "") -> str:
-    """Encode the questions as JSON, so that text in them cannot pass for another statement."""
+    """Encode the questions as JSON, so that no text in them can be mistaken for another statement."""
     told = [_question_fields(each, beside) for each in questions]
     return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
@@ -153,7 +154,7 @@ def _question_fields(question: Question, beside: str) -> dict[str, Any]:
 
 
 def _quote(found: FoundQuote, beside: str) -> dict[str, Any]:
-    """Return the quote with the text around it, unless that stands beside the statements."""
+    """Return the quote with the surrounding text, unless that text follows the statements anyway (`beside`)."""
     sentence = {} if found.sentence == found.text.strip() else {"sentence": quoted(found.sentence)}
     known = {name: quoted(value) for name, value in found.source.fields.items()}
     context = quoted(found.source.context)

@@ -17,9 +17,10 @@ class QuotedSource(_Frozen):
     id: str
     text: str
     trust: str = "user_said"
-    """Its origin, a `Trust` of domain/memory.py. Statements are judged in batches with the same lowest trust."""
+    """The source's origin, a `Trust` of domain/memory.py. Statements are judged in batches with the same lowest
+    trust."""
     language: str = ""
-    """Two letters (ISO 639-1); empty if unknown."""
+    """Two-letter code (ISO 639-1); empty if unknown."""
     fields: Mapping[str, str] = Field(default_factory=dict)
     """Fields of a structured source: employer, title, from, to, degree, school."""
     context: str = ""
@@ -38,35 +39,35 @@ class Statement(_Frozen):
     quotes: tuple[Quote, ...] = ()
     language: str = ""
     look_at: tuple[str, ...] = ()
-    """Words that are marked whatever code finds, so that the judge must give the words of the quotes that mean them."""
+    """Words that are always marked, so that the judge must give the words of the quotes that mean them."""
 
 
 Look: TypeAlias = Literal["quotes", "facts", "judge"]
 
 
 class GroundingVerdict(_Frozen):
-    model_config = ConfigDict(extra="ignore")  # stored drafts may have fields of an earlier version
+    model_config = ConfigDict(extra="ignore")  # stored drafts may contain fields of an earlier version
 
     outcome: Outcome
     refused_by: Look | None = None
     reasons: tuple[str, ...] = ()
-    """Why it is refused, in sentences for the user and for the model that rewrites it."""
+    """Why the statement is refused, in sentences for the user and for the model that rewrites it."""
     unread: tuple[str, ...] = ()
     """Figures, as written, that are not literally in the quotes; only the judge can compare them."""
     names: tuple[str, ...] = ()
-    """Words with a capital letter that the quotes lack, and the statement's `look_at`."""
+    """Capitalized words that the quotes lack, and the statement's `look_at`."""
 
     judged_by: str = ""
-    """The model that supported or refused the statement; empty if none was asked."""
+    """The model that supported or refused the statement; empty if no model judged it."""
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Everything that code did not find in the quotes, as written: the judge and all readers look at it."""
+        """Everything that code did not find in the quotes, as written, for the judge and all readers to check."""
         return (*self.unread, *self.names)
 
     @property
     def has_all_figures(self) -> bool:
-        """True if code alone found every figure. Used if no judge is asked."""
+        """True if code alone found every figure. Used when no judge decides."""
         return self.outcome != "refused" and not self.unread
 
 
@@ -74,7 +75,7 @@ PlantKind: TypeAlias = Literal["figure", "year", "employer", "rank", "denial"]
 
 
 class JudgedPlant(_Frozen):
-    """How the judge answered a statement that code made false."""
+    """How the judge answered a statement that code had made false."""
 
     kind: PlantKind
     language: str

@@ -1,7 +1,8 @@
-"""Planted lies: one statement per request that code made false, to know from use how often the judge errs.
+"""Planted lies: in each request, code falsifies a copy of one statement, to measure in production how often the judge
+errs.
 
 A plant is one of the request's own statements with one change. It counts only if the judge supports the unchanged
-statement: at most one of the two is true. Plants are dropped once they are judged.
+statement, since at most one of the two is true. Plants are dropped once they are judged.
 """
 
 import random
@@ -30,7 +31,7 @@ RANKS: Mapping[str, Mapping[str, str]] = {
     "es": {"ayudó": "dirigió", "apoyó": "dirigió", "ayudante": "jefe", "auxiliar": "directora"},
     "pt": {"ajudou": "dirigiu", "apoiou": "dirigiu", "ajudante": "chefe", "auxiliar": "diretora"},
 }
-"""By language, words and others of a higher rank."""
+"""By language: words, each with a word for a higher rank."""
 _SMALL_CHANGES: Sequence[PlantKind] = ("figure", "year", "employer", "rank")
 _FACTORS = (0.4, 0.6, 1.5, 2, 3)
 _WORD = pattern(r"[^\W\d_]+")
@@ -50,9 +51,9 @@ RecordPlant: TypeAlias = Callable[[JudgedPlant], Awaitable[bool]]
 
 def plant_in(questions: Sequence[Question], sources: Mapping[str, QuotedSource], number: int) -> Plant | None:
     """Make a plant with this number from one of the questions; None if none can be changed. The same questions always
-    get the same plant, so a repeated request costs no other answer."""
+    get the same plant, so that a repeated request is identical."""
     chosen = random.Random("\n".join(each.statement.text for each in questions))  # noqa: S311
-    # Everything can be denied, and judges see it most easily.
+    # A denial comes last: every statement can be denied, and judges detect it most easily.
     kinds: Sequence[PlantKind] = [*chosen.sample(_SMALL_CHANGES, len(_SMALL_CHANGES)), "denial"]
     for kind in kinds:
         for question in chosen.sample(questions, len(questions)):
@@ -63,8 +64,8 @@ def plant_in(questions: Sequence[Question], sources: Mapping[str, QuotedSource],
 
 
 def judged_plant(plant: Plant, judged: Mapping[int, Judged]) -> JudgedPlant | None:
-    """Return whether the judge passed the lie; None if it left one of the two out, or does not support the unchanged
-    statement."""
+    """Return whether the judge passed the lie; None if it did not answer both statements, or does not support the
+    unchanged one."""
     lie, truth = judged.get(plant.question.number), judged.get(plant.made_from)
     if not lie or not truth or not _is_supported(truth):
         return None
@@ -78,7 +79,7 @@ def _is_supported(judged: Judged) -> bool:
 
 
 def _lie(question: Question, text: str, changed: str, number: int) -> Question | None:
-    """Return the changed statement as a question; None if the quotes have the changed words too."""
+    """Return the changed statement as a question; None if the quotes contain the changed words, too."""
     statement = question.statement.model_copy(update={"text": text})
     facts = check_facts(statement, question.quotes)
     marks = dict.fromkeys((*facts.unread, *facts.names))
@@ -89,7 +90,7 @@ def _lie(question: Question, text: str, changed: str, number: int) -> Question |
 
 
 _Lies: TypeAlias = Iterator[tuple[str, str]]
-"""The changed text, and its new words, which the quotes must lack; "" if they may have them."""
+"""The changed text, and its new words, which must not occur in the quotes ("" if they may)."""
 
 
 def _figure(question: Question, _: Mapping[str, QuotedSource], chosen: random.Random) -> _Lies:

@@ -1,8 +1,8 @@
 """Step 1: check that a quote is in its source.
 
 Letters and digits are compared, regardless of case and Unicode compatibility (NFKC). White space and punctuation are
-not: a model adds a full stop, and writes "9 600" for "9.600". But "15" is not "1.5", and "resigned" is not "re-signed".
-A quote may not begin or end inside a word: "Porto" is not found in "Portofino".
+ignored: a model may add a full stop, or write "9 600" for "9.600". But "15" is not "1.5", and "resigned" is not
+"re-signed". A quote may not begin or end inside a word: "Porto" is not found in "Portofino".
 """
 
 import html
@@ -22,7 +22,7 @@ _HYPHEN = pattern(r"[-\u2010-\u2015\u2212](?:[^\S\n]*\n\s*)?")
 QUOTATION_MARKS = "\"'`´‘’‚‛“”„‟«»‹›′″＂＇"
 _SENTENCE_END = pattern(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
 AROUND_CHARACTERS = 240
-"""Maximum length of the sentence's text before and after a quote."""
+"""Maximum length of the text that a sentence has before and after a quote."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class FoundQuote:
 
     @property
     def around(self) -> tuple[str, str]:
-        """The text of these sentences before and after the quote."""
+        """The text before and after the quote in these sentences."""
         ends = [0, *(end for mark in _SENTENCE_END.finditer(self.source.text) for end in mark.span())]
         ends.append(len(self.source.text))
         first = max((end for end in ends if end <= self.start), default=0)
@@ -55,7 +55,7 @@ class FoundQuote:
 
 
 def quoted_words(found: Iterable[FoundQuote]) -> str:
-    """Return the quoted words as they stand in their sources, in one line: "I led a team … of eight"."""
+    """Return the quoted words as they occur in their sources, on one line: "I led a team … of eight"."""
     texts = (" · ".join(filter(None, (line.strip() for line in each.text.splitlines()))) for each in found)
     return " … ".join(dict.fromkeys(texts))
 
@@ -82,7 +82,7 @@ def find_span(words: str, text: str) -> tuple[int, int] | None:
 
 
 def _with_signs(words: str, text: str, start: int, end: int) -> tuple[int, int]:
-    """Extend the span over the signs that the words begin and end with, if they stand there too: "£", "%"."""
+    """Extend the span to include signs at the beginning and end of the words, if they occur there, too: "£", "%"."""
     letters = [place for place, character in enumerate(words) if character.isalnum()]
     for sign in reversed(words[: letters[0]]):
         if sign not in _SIGNS or text[start - 1 : start] != sign:
@@ -95,12 +95,12 @@ def _with_signs(words: str, text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-@lru_cache(maxsize=256)  # many quotes are searched in the same text
+@lru_cache(maxsize=256)  # many quotes are looked up in the same text
 def _folded(text: str, is_hyphen_kept: bool) -> tuple[str, Sequence[tuple[int, int]]]:
-    """Return the text's letters and digits, with the start and end of each in the original.
+    """Return the text's letters and digits, each with its start and end in the original.
 
-    A hyphen inside a word is kept, and a gap between two digits is one sign. `is_hyphen_kept` chooses whether a hyphen
-    at a line's end belongs to the word ("front-end") or divides it.
+    A hyphen inside a word is kept, and a gap between two digits becomes one sign. `is_hyphen_kept` chooses whether a
+    hyphen at the end of a line belongs to the word ("front-end") or divides it.
     """
     read: list[tuple[str, int, int]] = []
     for character, start, end in _characters(text):
@@ -130,7 +130,7 @@ def _follows_a_letter(text: str, at: int) -> bool:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Return the span of each character with its combining marks, which NFKC composes."""
+    """Return the span of each character including its combining marks, which NFKC composes."""
     starts = [i for i, character in enumerate(text) if i == 0 or not unicodedata.combining(character)]
     return list(zip(starts, [*starts[1:], len(text)], strict=True)) if text else []
 

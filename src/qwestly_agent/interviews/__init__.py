@@ -1,4 +1,4 @@
-"""Interviews that end by themselves: models make proposals, code manages topics and phases, and each statement quotes
+"""Interviews that end on their own: models make proposals, code manages topics and phases, and each statement quotes
 the person."""
 
 from qwestly_agent.workflow import Workflow

@@ -1,4 +1,4 @@
-"""An interview's topics and phases: the two state machines, and its end. Pure functions."""
+"""An interview's topics and phases: the two state machines, and how the interview ends. Pure functions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from statistics import median
@@ -10,7 +10,7 @@ from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.text.clean import quoted
 
 # --- topics -----------------------------------------------------------------------------------------------------------
-# The topics of an interview and their aspects: added, edited, and covered by the person's words. Pure functions.
+# The topics of an interview and their aspects: add, edit, and cover them with the person's words. Pure functions.
 
 
 MOST_TOPICS, MOST_ASPECTS = 12, 8
@@ -23,8 +23,8 @@ def add_topic(
     priority: int = 0,
     status: Literal["mentioned", "backlog"] = "backlog",
 ) -> Interview:
-    """Add a topic to the backlog, or as mentioned. A mentioned topic moves to the backlog with its first aspects.
-    Unchanged if it exists, or if there are too many."""
+    """Add a topic to the backlog, or as mentioned. A mentioned topic moves to the backlog once it has aspects. Returns
+    the interview unchanged if the topic exists, or if there are too many."""
     title = " ".join(title.split())[:80]
     if known := interview.topic(title):
         interview = add_aspects(interview, title, aspects)
@@ -38,7 +38,7 @@ def add_topic(
 
 
 def add_aspects(interview: Interview, title: str, names: Iterable[str]) -> Interview:
-    """Add aspects to a topic, leaving out those that are similar to an existing one."""
+    """Add aspects to a topic, except those similar to an existing one."""
     topic = interview.topic(title)
     if topic is None:
         return interview
@@ -56,7 +56,7 @@ def _near(one: str, other: str) -> bool:
 
 
 def edit_aspect(interview: Interview, title: str, name: str, to: str) -> Interview:
-    """Rename an aspect for the person, or remove it if `to` is empty."""
+    """Rename an aspect at the person's request, or remove it if `to` is empty."""
     topic = interview.topic(title)
     if topic is None:
         return interview
@@ -69,8 +69,8 @@ def edit_aspect(interview: Interview, title: str, name: str, to: str) -> Intervi
 
 
 def cover(interview: Interview, title: str, name: str, quotes: tuple[Said, ...], *, closed: bool = False) -> Interview:
-    """Mark an aspect as covered by the person's quotes, or as `closed` if they have nothing to say. Unchanged without a
-    quote."""
+    """Mark an aspect as covered by the person's quotes, or as `closed` if they have nothing to say. Without a quote,
+    return the interview unchanged."""
     topic = interview.topic(title)
     if topic is None or not quotes:
         return interview
@@ -84,7 +84,7 @@ def cover(interview: Interview, title: str, name: str, quotes: tuple[Said, ...],
 
 
 def drop_removed_words(interview: Interview, message_id: str, text: str) -> Interview:
-    """Remove everything that rests on words no longer in this message."""
+    """Remove everything that is based on words no longer in this message."""
     source = {message_id: QuotedSource(id=message_id, text=quoted(text))}
 
     def stands(said: Said) -> bool:
@@ -108,8 +108,8 @@ def drop_removed_words(interview: Interview, message_id: str, text: str) -> Inte
 
 
 def strike(interview: Interview, text: str) -> Interview:
-    """Strike this sentence out of the draft, and close the aspects that no other covers. Unchanged if the draft has no
-    such sentence."""
+    """Strike this sentence from the draft, and close the aspects that no other sentence covers. If the draft has no
+    such sentence, return the interview unchanged."""
     wanted = " ".join(text.split()).casefold()
     if not (struck := [each for each in interview.draft if each.text.casefold() == wanted]):
         return interview
@@ -135,10 +135,10 @@ def with_topic(interview: Interview, topic: Topic, **changes: object) -> Intervi
 
 
 # --- machine ----------------------------------------------------------------------------------------------------------
-# The two state machines of an interview, and its end. Pure functions: each returns the changed interview.
+# The two state machines of an interview, and how it ends. Pure functions: each returns the changed interview.
 #
-# A model proposes transitions, and code makes those that the tables allow. An interview ends because of counts or the
-# person's own words.
+# A model proposes transitions, and code makes those that the tables allow. An interview ends because of counts or
+# because of the person's own words.
 
 
 TOPIC_MOVES: Mapping[TopicStatus, frozenset[TopicStatus]] = {
@@ -157,18 +157,18 @@ PHASE_MOVES: Mapping[Phase, frozenset[Phase]] = {
 MOST_TURNS_ON_A_TOPIC = 12
 MOST_TURNS = 144
 ENOUGH = 0.7
-"""Share of the aspects that are covered or closed."""
+"""Share of the aspects that must be covered or closed."""
 FEWEST_TURNS = 5
-"""Number of answers before an interview without a draft ends because nothing new comes up."""
+"""Number of answers before an interview without a draft can end because nothing new comes up."""
 IDLE_TURNS = 2
 MOST_ASKED = 2
-"""How often an aspect is asked about without an answer, counter-questions aside."""
+"""How often an aspect may be asked about without an answer, not counting counter-questions."""
 MOST_CANDIDATES = 3
 MOST_UNTOLD = 12
-"""How many messages may tell nothing before the interview ends, if they are more than the answers."""
+"""The interview ends after this many messages without content, if they outnumber the answers."""
 MOST_UNTOLD_KEPT = 100
 HIGHEST_OF_MODELS = 9
-"""The highest priority that a model may set; a topic that the person chose has a higher one."""
+"""The highest priority that a model may set; a topic chosen by the person gets a higher one."""
 TIRED_ANSWERS, TIRED_WORDS, TIRED_SHARE = 3, 5, 0.25
 MOST_LENGTHS = 200
 
@@ -177,7 +177,7 @@ MOST_LENGTHS = 200
 
 
 def count_answer(interview: Interview, seq: int, words: int, now: float, message_id: str = "") -> Interview:
-    """Count the person's answer `seq` once, complete topics that are covered, and end the interview if it is over."""
+    """Count the person's answer `seq` once, complete covered topics, and end the interview if it is over."""
     if seq <= interview.counted_to or interview.ended:
         return interview
     begun = interview.started_at or now
@@ -199,8 +199,8 @@ def count_answer(interview: Interview, seq: int, words: int, now: float, message
 
 
 def nearer_to_its_end(interview: Interview) -> Interview:
-    """Move a topic that is covered or has had its turns closer to its end: sum it up with a last question, then
-    complete it."""
+    """Move a topic that is covered, or was discussed long enough, closer to its end: sum it up with a last question,
+    then complete it."""
     active = interview.active
     if active is None:
         return interview
@@ -213,10 +213,13 @@ def nearer_to_its_end(interview: Interview) -> Interview:
 
 
 def choose_aspect(interview: Interview, wanted: str = "") -> Interview:
-    """Choose the aspect to ask about next: the `wanted` one if it is open and was not asked about too often. Otherwise
-    the open one with the fewest questions, but not the previous one, whose answer no draft covers yet. No aspect is
-    chosen while memories may answer it. An agenda moves on to its next topic meanwhile. In an interview no aspect is
-    chosen twice, unless the answer was evasive; after all aspects and one open question, the topic is summed up."""
+    """Choose the aspect to ask about next: the `wanted` one if it is open and was not asked about too often, otherwise
+    the open one with the fewest questions, except the previous one, whose answer no draft covers yet. No aspect is
+    chosen while memories may contain the answer.
+
+    In an agenda, if no other aspect is left to ask about, the next topic becomes active. In other interviews, no aspect
+    is chosen twice unless the answer was evasive; after all aspects and one open question, the topic is summed up.
+    """
     active, before = interview.active, interview.asking
     if interview.ended or active is None or active.closing != "asking" or interview.may_be_known:
         return interview.model_copy(update={"asking": ""})
@@ -249,7 +252,7 @@ def candidates(interview: Interview) -> list[str]:
 
 
 def _askable(topic: Topic) -> list[Aspect]:
-    """Return the open aspects that were not asked about often enough without an answer."""
+    """Return the open aspects, except those that were asked about often enough and evaded."""
     return [each for each in topic.open_aspects if not (each.evaded and each.asked >= MOST_ASKED)]
 
 
@@ -258,7 +261,7 @@ def _waiting(interview: Interview) -> list[Topic]:
 
 
 def end_if_due(interview: Interview, now: float) -> Interview:
-    """End the interview if its counts require it."""
+    """End the interview if its counts require this."""
     if interview.ended:
         return interview
     interview = _gone_on(interview)
@@ -267,7 +270,7 @@ def end_if_due(interview: Interview, now: float) -> Interview:
 
 
 def _gone_on(interview: Interview) -> Interview:
-    """Move to the next topic if this one brings nothing new and another is waiting, or if the agenda's topic is
+    """Move to the next topic if this one yields nothing new and another is waiting, or if the agenda's topic is
     complete."""
     waits = bool(_waiting(interview))
     active = interview.active
@@ -284,7 +287,7 @@ def _why_over(interview: Interview, now: float) -> Ended | None:
         return Ended(reason="out_of_time")
     if not interview.topics and interview.turns >= MOST_TURNS_ON_A_TOPIC:
         return Ended(reason="out_of_topics")
-    # As long as answers bring something new, the person is asked what else there is.
+    # As long as answers yield something new, the person is asked what else there is.
     has_more = not (interview.has_agenda or interview.idle_turns >= IDLE_TURNS or interview.turns >= MOST_TURNS)
     if interview.topics and not waiting and interview.active is None and not has_more:
         is_covered = interview.completeness > ENOUGH and not interview.has_agenda
@@ -306,7 +309,8 @@ def is_tired(lengths: tuple[int, ...]) -> bool:
 
 
 def _in_phase(interview: Interview) -> Interview:
-    """Set the phase that follows from the topics: none yet, one is active, or none is left."""
+    """Set the phase that follows from the topics: divergence if none is active, convergence if the active one is nearly
+    done and no other is waiting, otherwise deep dive."""
     if interview.active is None:
         return move_to_phase(interview, "divergence")
     nearly = interview.completeness > ENOUGH or interview.active.closing != "asking"
@@ -321,7 +325,7 @@ def move_to_phase(interview: Interview, phase: Phase) -> Interview:
 
 
 def mark_end_announced(interview: Interview, seq: int) -> Interview:
-    """Record that the answer to this message announces the end, if the interview has ended."""
+    """If the interview has ended, record that the answer to this message announces the end."""
     if interview.ended is None or interview.ended.told_to is not None:
         return interview
     return interview.model_copy(update={"ended": interview.ended.model_copy(update={"told_to": seq})})
@@ -335,8 +339,9 @@ def end(interview: Interview, why: Ended) -> Interview:
 
 
 def activate(interview: Interview, title: str, *, by_person: bool = False) -> Interview:
-    """Make this topic active, and return the active one to the backlog. Unchanged if the table does not allow it. The
-    topic gets the highest priority: of all if the person chose it, otherwise of those that a model may set."""
+    """Make this topic active, and return the active one to the backlog. Returns the interview unchanged if the table
+    does not allow it. The topic gets the highest priority: of all topics if the person chose it, otherwise the highest
+    that a model may set."""
     topic, active = interview.topic(title), interview.active
     if topic and topic is active:
         return interview if interview.ended else _in_phase(interview)
@@ -353,8 +358,8 @@ def activate(interview: Interview, title: str, *, by_person: bool = False) -> In
 
 
 def go_on(interview: Interview) -> Interview:
-    """Continue an interview that had ended, with new counts: with its topic, the next one, or one that has open
-    aspects, else with the last one."""
+    """Continue an interview that had ended, with new counts: with its active topic, or the next one waiting, including
+    topics with open aspects, or else the last one."""
     if interview.ended is None:
         return interview
     minutes = None if interview.ended.reason == "out_of_time" else interview.minutes
@@ -375,13 +380,13 @@ def _reopened(topic: Topic) -> Topic:
 
 
 def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) -> Interview:
-    """Make this topic active because the person wants it; it need not exist yet. Continues an interview that had
+    """Make this topic active at the person's request, adding it if it does not exist. Continues an interview that had
     ended."""
     return activate(add_topic(go_on(interview), title, aspects), title, by_person=True)
 
 
 def complete(interview: Interview, title: str) -> Interview:
-    """Complete the topic, and continue with the topic of the highest priority."""
+    """Complete the topic, and continue with the one with the highest priority."""
     topic = interview.topic(title)
     if topic is None or "completed" not in TOPIC_MOVES[topic.status]:
         return interview
@@ -389,7 +394,7 @@ def complete(interview: Interview, title: str) -> Interview:
 
 
 def activate_next(interview: Interview) -> Interview:
-    """Activate the topic of the highest priority, the first among equals; topics that were only mentioned come last.
+    """Activate the topic with the highest priority, the first among equals; topics that were only mentioned come last.
     The active topic continues while nothing in the backlog has a higher priority, and while it is being summed up. In
     an agenda, topics with nothing left to ask are completed."""
     if interview.has_agenda:
@@ -406,8 +411,8 @@ def activate_next(interview: Interview) -> Interview:
 
 
 def prioritize(interview: Interview, titles: Iterable[str]) -> Interview:
-    """Order the topics as the person wants, starting with the first at once. Topics that they did not name, and those
-    that a model adds later, come after them."""
+    """Order the topics as the person wants, and start with the first one immediately. Topics that the person did not
+    name, and topics that a model adds later, come after them."""
     names = [title.strip().casefold() for title in titles]
 
     def priority(topic: Topic) -> int:

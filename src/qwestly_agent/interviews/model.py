@@ -1,4 +1,4 @@
-"""The input and output of the states of `write_draft`, the models' proposals, and the draft that they make."""
+"""The input and output of the states of `write_draft`, the models' proposals, and how they become a draft."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
@@ -36,7 +36,8 @@ from qwestly_agent.text.user_text import trouble_in, typed_in
 from qwestly_agent.workflow_state import UserState
 
 # --- draft state ------------------------------------------------------------------------------------------------------
-# The input and output of the states of `write_draft`: ids only. Intermediate results are stored with the interview.
+# The input and output of the states of `write_draft`, which contain only ids. Intermediate results are stored with the
+# interview.
 
 
 MOST_MESSAGES = 40
@@ -52,15 +53,15 @@ class Spoken:
     by: Literal["the person", "the interviewer"]
     text: str
     known_from: str = ""
-    """The earlier source that the text comes from, for the person; empty if it is from this conversation."""
+    """The earlier source of the text, as named to the person; empty if it is from this conversation."""
 
 
 class DraftState(UserState):
     conversation_id: str
     seq: int
-    """`seq` of the answer that started the run; the draft covers all messages up to it."""
+    """`seq` of the answer that started the run; the draft covers all messages up to this one."""
     overtaken: bool = False
-    """True if the draft of a newer answer exists or was begun."""
+    """True if a newer answer's draft exists or has been begun."""
 
     @property
     def run_name(self) -> str:
@@ -72,7 +73,7 @@ class DraftState(UserState):
 
 
 def transcript_of(messages: Sequence[Message]) -> list[Spoken]:
-    """Return the messages, the person's without pasted text. Messages excluded from prompts are left out."""
+    """Return the messages, without the text that the person pasted. Messages excluded from prompts are left out."""
     in_trouble = {each.run_id for each in messages if each.role == "user" and _in_trouble(each)}
     told = (each for each in messages if not each.withheld and each.run_id not in in_trouble)
     return [Spoken(each.id, _by(each), words) for each in told if (words := _words(each))]
@@ -90,7 +91,7 @@ def sources_of(said: Sequence[Spoken]) -> dict[str, QuotedSource]:
 
 
 async def remembered_statements(memories: Memories, user_id: str, interview: Interview) -> list[Spoken]:
-    """Return the person's own words from earlier conversations, which the first draft of an agenda also reads."""
+    """Return the person's own words from earlier conversations, which only the first draft of an agenda also reads."""
     if not interview.has_agenda or interview.drafted_to:
         return []
     return await own_words(memories, user_id)
@@ -104,7 +105,7 @@ async def own_words(memories: Memories, user_id: str) -> list[Spoken]:
 
 
 async def still_remembered(memories: Memories, user_id: str, message_ids: Collection[str]) -> set[str]:
-    """Return the ids of memories that are still active."""
+    """Return the evidence ids of those memories that are still active."""
     ids = [each.removeprefix(MEMORY) for each in message_ids if each.startswith(MEMORY)]
     found = await memories.get_many(user_id, ids) if ids else []
     return {evidence_id(each.id) for each in found if each.status == "active"}
@@ -116,7 +117,7 @@ def _remembered(memory: Memory) -> Spoken:
 
 
 def by_number(said: Sequence[Spoken]) -> Mapping[str, str]:
-    """Return message ids by their short names in a prompt."""
+    """Return the message ids, by their short names in a prompt."""
     return {f"m{number}": each.id for number, each in enumerate(said, 1)}
 
 
@@ -133,7 +134,7 @@ def _in_trouble(message: Message) -> bool:
 
 
 def _words(message: Message) -> str:
-    # An answer may be long, as dictated ones are. A paste is recognized by its form.
+    # An answer may be long, for example if dictated. A paste is recognized by its form.
     words = typed_in(message.content) if message.role == "user" else message.content
     return words[:LONGEST_MESSAGE].strip()
 
@@ -147,7 +148,7 @@ def is_behind(interview: Interview, state: DraftState) -> bool:
 
 
 # --- decision ---------------------------------------------------------------------------------------------------------
-# What a model makes of the newest message, and the code that applies it.
+# A model's proposals for the newest message, and the code that applies them.
 
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=80)]
@@ -171,7 +172,7 @@ class ClosedAspect(BaseModel):
 
 MessageKind = Literal["answer", "question", "refusal", "correction", "topic", "stop", "go_on", "small_talk"]
 TELLING: frozenset[MessageKind] = frozenset({"answer", "correction"})
-"""The draft rests on these."""
+"""Kinds of messages on which the draft is based."""
 
 
 class NextMove(BaseModel):
@@ -221,9 +222,9 @@ def hear(
     *,
     asked: str | None = None,
 ) -> Interview:
-    """Apply what a model made of this message, once: count an answer, close what is refused, end the interview if the
-    person's own words ask for it, and choose the next aspect. If the next question is asked already, no aspect is
-    chosen, and the message belongs to the aspect that was `asked` about before."""
+    """Apply a model's reading of this message, once: count an answer, close what the person refuses to answer, end the
+    interview if the person's own words ask for it, and choose the next aspect. If the next question was already asked,
+    `asked` is the aspect that the message answers, and no aspect is chosen."""
     if message.seq <= interview.counted_to:
         return interview
     is_read = interview.drafted_to >= interview.counted_to and not interview.may_be_known
@@ -244,7 +245,7 @@ def hear(
     told: dict[str, object] = {"counted_to": message.seq, "reasoning": move.reasoning if asked is None else ""}
     if move.kind not in TELLING:
         told |= {"untold": (*heard.untold, message.id)[-MOST_UNTOLD_KEPT:]}
-        told |= {"drafted_to": message.seq} if is_read else {}  # there is nothing to draft
+        told |= {"drafted_to": message.seq} if is_read else {}  # nothing to draft
     heard = heard.model_copy(update=told)
     tells_nothing = move.kind not in TELLING and len(heard.untold) >= max(MOST_UNTOLD, heard.turns + 1)
     return end(heard, Ended(reason="nothing_new")) if tells_nothing and not heard.ended else heard
@@ -262,7 +263,7 @@ def _heard(
     if move.kind == "refusal" and interview.active:
         interview = cover(interview, interview.active.title, interview.asking, words, closed=True)
         interview = nearer_to_its_end(interview)
-    elif move.kind == "refusal":  # there is nothing else
+    elif move.kind == "refusal":  # no other effect
         interview = interview.model_copy(update={"idle_turns": interview.idle_turns + 1})
     if move.kind == "answer":
         interview = count_answer(interview, message.seq, message.words, now, message.id)
@@ -277,10 +278,11 @@ def _words_quoted(quote: str, message_id: str, said: Mapping[str, QuotedSource])
 
 
 def apply_decision(interview: Interview, decision: NextMove, said: Mapping[str, QuotedSource], now: float) -> Interview:
-    """Apply the proposals that the transition tables allow. `said` has the texts that the person typed, by message id.
+    """Apply the proposals that the transition tables allow. `said` contains the texts that the person typed, by message
+    id.
 
-    A model cannot end anything by itself. Its next topic must exist, and does not displace one that the person put
-    first.
+    A model cannot end anything by itself. A topic that it proposes as the next one must exist, and does not displace a
+    topic that the person put first.
     """
     return _moved_on(_with_found(interview, decision, said), decision, now)
 
@@ -306,7 +308,7 @@ def _moved_on(interview: Interview, decision: NextMove, now: float) -> Interview
 
 
 def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, QuotedSource]) -> tuple[str, ...]:
-    """Return the known words and the new ones that the person used."""
+    """Return the known words and those new ones that the person used."""
     texts = [source.text.casefold() for source in said.values()]
     theirs = (word for word in new if any(word.casefold() in text for text in texts))
     return tuple(dict.fromkeys((*known, *theirs)))[-MOST_WORDS_KEPT:]
@@ -315,9 +317,8 @@ def _with_words(known: Sequence[str], new: Sequence[str], said: Mapping[str, Quo
 def apply_draft(
     interview: Interview, added: Sequence[DraftSentence], dropped: Sequence[int], now: float, *, idle: bool = True
 ) -> Interview:
-    """Add the new statements to the draft, without those that were struck out, and replace those at the positions
-    `dropped`. Count an idle turn if nothing is
-    new, unless not `idle`."""
+    """Add the new statements to the draft, except those that were struck, and replace those at the positions `dropped`.
+    If nothing is new, count an idle turn, unless `idle` is False."""
     known = {each.text.casefold() for each in interview.draft}
     struck = [each for each in interview.statements if each.is_struck]
     new = [each for each in added if each.text.casefold() not in known and not any(map(each.repeats, struck))]
@@ -342,7 +343,8 @@ def apply_draft(
 
 
 def with_evaded(interview: Interview, heard: Set[str]) -> Interview:
-    """Mark open aspects as evaded if their answer is among the `heard` messages and added nothing to the draft."""
+    """Mark open aspects as evaded if the answer about them is among the `heard` messages and added nothing to the
+    draft."""
     told = {quote.message_id for each in interview.statements for quote in each.quotes}
     evaded = heard - told
 
@@ -428,7 +430,7 @@ def to_statement(
     known_from: Mapping[str, str],
 ) -> DraftSentence | None:
     """Return the statement if its quotes support it. If it was not judged, return the person's own words, which cover
-    no aspect. None if it is refused, or contains a word that the person does not want."""
+    no aspect. Returns None if it is refused, or contains a word that the person does not want."""
     topic = interview.topic(new.topic) or interview.active
     found = [(quote, words) for quote in new.grounded.quotes if (words := find_quote(quote, sources))]
     if verdict.outcome == "refused" or topic is None or not found or not new.grounded.text:
@@ -447,7 +449,7 @@ def to_statement(
 
 
 def unwanted_in(text: str, avoided: Iterable[str]) -> list[str]:
-    """Return those of the words that occur in the text as whole words."""
+    """Return the `avoided` words that occur in the text as whole words."""
     said = text.casefold()
     return [word for word in avoided if re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", said)]
 

@@ -1,4 +1,4 @@
-"""The prompts of an interview's agents. Pure functions: no agent gets more than it needs, and the interviewer never
+"""The prompts of an interview's agents. Pure functions: no agent receives more than it needs, and the interviewer never
 sees a covered or closed aspect."""
 
 import json
@@ -23,7 +23,7 @@ REASONS: Mapping[EndReason, str] = {
 
 
 MOST_TOLD = 12
-"""Number of newest statements."""
+"""Maximum number of statements shown, the newest."""
 
 # --- the interviewer --------------------------------------------------------------------------------------------------
 
@@ -36,8 +36,8 @@ _HEARD: Mapping[MessageKind, str] = {
 
 
 def interviewer_context(interview: Interview, move: NextMove | None = None) -> str:
-    """Return the state, and the instruction for this turn. Without a `move`, nothing has read the newest message yet:
-    the interviewer picks one of the candidates."""
+    """Return the interview's state, and the instruction for this turn. Without a `move`, the newest message has not
+    been read yet, and the interviewer picks one of the candidates."""
     first = _HEARD.get(move.kind, "") if move and not interview.ended else ""
     task = task_of(interview, picks=move is None)
     if move and interview.ended and (interview.ended.told_to or 0) < interview.counted_to:
@@ -159,6 +159,6 @@ def _current(interview: Interview) -> list[tuple[int, DraftSentence]]:
 
 
 def _encoded_messages(messages: Sequence[Spoken]) -> str:
-    """Encode the messages as JSON, so that text in them cannot pass for another message."""
+    """Encode the messages as JSON, so that no text in them can be mistaken for another message."""
     told = [{"message_id": each.id, "by": each.by, "text": quoted(each.text)} for each in messages]
     return wrap(SAID, json.dumps(told, ensure_ascii=False, separators=(",", ":")))

@@ -1,4 +1,4 @@
-"""The interview within a running turn, what is known of its person, and the agenda of an onboarding."""
+"""The interview within a running turn, existing knowledge about the person, and the agenda of an onboarding."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -42,13 +42,13 @@ from qwestly_agent.text.plain_words import is_stop
 from qwestly_agent.text.user_text import typed_in
 
 # --- known ------------------------------------------------------------------------------------------------------------
-# Collect what is known about a person before an onboarding: from the profile and the résumé.
+# Collect what is known about a person before an onboarding, from the profile and the résumé.
 #
-# Memories need a model to interpret them; the first draft does that.
+# Memories need a model to interpret them, which happens in the first draft.
 
 
 MOST_QUOTES = 6
-"""Maximum number of quotes shown for a field."""
+"""Maximum number of quotes shown per field."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ async def known_of(services: Services, user_id: str) -> Known:
 
 
 PROFILE = "profile"
-"""Stored instead of a message id if an aspect is known from the profile."""
+"""Stored in place of a message id if an aspect is known from the profile."""
 SAID = "what you said"
 MOST_YEARS = 80
-"""Of experience; a higher number is a year."""
+"""Maximum years of experience; a higher number is a calendar year."""
 AGENDA: Mapping[str, Mapping[str, ChangedField]] = {
     "Work": {
         "current role": "headline",
@@ -107,7 +107,7 @@ AGENDA: Mapping[str, Mapping[str, ChangedField]] = {
     "Wishes": {"role you want": "roles", "where you want to work": "locations", "way to work": "work_mode"},
     "Limits": {"when you can begin": "availability", "what you do not want": "never"},
 }
-"""Topics in order: aspect → the field of the profile, the preferences or the job wishes that answers it."""
+"""Topics in order: aspect → the field of the profile, the preferences or the job wishes that contains the answer."""
 _LONGEST_WORDS = 200
 
 
@@ -188,12 +188,12 @@ def _in_words(value: Any) -> str:
 
 
 PATIENCE_SECONDS, READ_SECONDS = 0.8, 8.0
-"""How long the interviewer waits for the orchestrator, and how long its request may take."""
+"""How long the interviewer waits for the orchestrator, and the timeout of the orchestrator's request."""
 
 
 @dataclass
 class InterviewService:
-    """Holds the newest state that this turn knows. A message that only asks to stop ends the interview, whatever models
+    """Holds the newest state known in this turn. A message that only asks to stop ends the interview, whatever models
     do; all others are read by the orchestrator, with one typed request that starts with the turn."""
 
     services: ModelServices
@@ -204,9 +204,9 @@ class InterviewService:
     seq: int
     """`seq` of the person's message, once it is recorded."""
     text: str
-    """The person's message; empty if they only decided an approval."""
+    """The person's message; empty if they only decided on an approval."""
     is_new: bool
-    """False if the message was answered before."""
+    """False if the message was already answered before."""
     starts: list[Start]
     """Workflows to start once the turn is recorded."""
     latest: Interview = field(default_factory=Interview)
@@ -216,8 +216,9 @@ class InterviewService:
     """The aspect that was asked about before this turn."""
 
     async def begin_turn(self, first: Callable[[Interview], Interview]) -> NextMove | None:
-        """Apply what the orchestrator makes of the person's message; None if it is not known in time, in which case
-        `settle` applies it. `first` fills a new interview. The draft of this turn is started at its end."""
+        """Apply the orchestrator's reading of the person's message, and return it. Returns None if it is not ready in
+        time; `settle` then applies it. `first` fills a new interview. Writing the draft starts once the turn is
+        recorded."""
         typed = typed_in(self.text)
 
         def begun(interview: Interview) -> Interview:
@@ -251,7 +252,8 @@ class InterviewService:
         return move
 
     async def settle(self) -> None:
-        """Wait for the orchestrator and apply its answer, all but the next aspect, which was asked about without it."""
+        """Wait for the orchestrator and apply its answer, except for the next aspect, since the question was already
+        asked without it."""
         reading, self._reading = self._reading, None
         if reading and (move := await reading) and self.is_new:
             await self._change(
@@ -268,7 +270,7 @@ class InterviewService:
         try:
             said = [*transcript_of(await before), Spoken(self.message_id, "the person", typed)]
             return await next_move(self.services, self.user_id, interview, said, READ_SECONDS, retries=0)
-        except AgentError as error:  # `write_draft` asks again
+        except AgentError as error:  # `write_draft` makes the request again
             self.services.logger.warning(Event.REQUEST_FAILED, extra={"path": "orchestrator", **cause_of(error)})
             return None
 
@@ -279,7 +281,8 @@ class InterviewService:
         return hear(interview, move, message, said, self.services.clock(), asked=asked)
 
     def _as_told(self, interview: Interview, move: NextMove | None) -> Interview:
-        """Return the interview with the kind of a message that is answered again. It was counted before."""
+        """Update the interview for a message that is answered again: only its kind may change, since it was counted
+        before."""
         others = tuple(each for each in interview.untold if each != self.message_id)
         untold = (*others, self.message_id) if move and move.kind not in TELLING else others
         return interview.model_copy(update={"untold": untold, "counted_to": self.seq})
@@ -289,16 +292,16 @@ class InterviewService:
 
     @property
     def tells_the_end(self) -> bool:
-        """True in the turn that announces the end, also when its answer is regenerated."""
+        """True in the turn that announces the end, even if its answer is regenerated."""
         ended = self.latest.ended
         return ended is not None and (ended.told_to == self.seq or not self.is_new)
 
     async def go_on(self) -> Interview:
-        """Continue the interview if it had ended."""
+        """Continue the interview if it had already ended."""
         return await self._change(lambda interview: choose_aspect(go_on(interview)) if interview.ended else interview)
 
     async def strike(self, text: str) -> bool:
-        """Strike this sentence out of the draft. Returns False if the draft has no such sentence."""
+        """Strike this sentence from the draft. Returns False if the draft has no such sentence."""
         before = self.latest.draft
         return (await self._change(lambda interview: strike(interview, text))).draft != before
 

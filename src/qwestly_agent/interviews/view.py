@@ -1,4 +1,4 @@
-"""An interview as shown to its person: next to the conversation, and as Markdown."""
+"""An interview as shown to the person: next to the conversation, and as Markdown."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from qwestly_agent.domain.interview import Aspect, DraftSentence, EndReason, Int
 from qwestly_agent.stores.interviews import StoredInterview
 
 # --- markdown ---------------------------------------------------------------------------------------------------------
-# The draft of an interview as Markdown, the differences between versions, and the closing list.
+# An interview's draft as Markdown, the differences between versions, and the closing list.
 
 
 _COVERED: Mapping[str, tuple[str, str]] = {
@@ -22,14 +22,14 @@ _IN_ENGLISH = ("What is covered", "What is still open")
 
 
 def draft_markdown(interview: Interview, version: int | None = None) -> str:
-    """Render the newest or an older version for a file: its head, and its text."""
+    """Render the newest or an older version as a file: header and text."""
     at = interview.version if version is None else version
     head = ["---", f"version: {at}", f"topics: {len(interview.topics)}", f"completeness: {interview.completeness:.0%}"]
     return "\n".join([*head, "---", draft_text(interview, version)])
 
 
 def draft_text(interview: Interview, version: int | None = None) -> str:
-    """Render the newest or an older version: a heading for each topic, a line for each statement."""
+    """Render the newest or an older version, with a heading for each topic and a line for each statement."""
     at = interview.version if version is None else version
     there = [each for each in interview.statements if each.since <= at and (each.until is None or each.until > at)]
     lines = list[str]()
@@ -45,7 +45,7 @@ def difference(interview: Interview, version: int) -> tuple[list[DraftSentence],
 
 
 def covered_so_far(interview: Interview) -> list[dict[str, object]]:
-    """Return each aspect that is not open, with its quotes."""
+    """Return each aspect that is covered or closed, with its quotes."""
     return [
         {"topic": topic.title, "aspect": aspect.name, "quotes": [each.text for each in aspect.quotes]}
         for topic in interview.topics
@@ -55,7 +55,7 @@ def covered_so_far(interview: Interview) -> list[dict[str, object]]:
 
 
 def closing_list(interview: Interview, language: str) -> str:
-    """List the covered aspects with a quote each, and the open ones; empty if nothing was talked about."""
+    """List the covered aspects with one quote each, and the open ones; empty if no topic was discussed."""
     covered, still_open = _COVERED.get(language, _IN_ENGLISH)
     told = [
         f"- *{topic.title}*, {aspect.name}: “{aspect.quotes[0].text}”"
@@ -69,7 +69,7 @@ def closing_list(interview: Interview, language: str) -> str:
 
 
 # --- view -------------------------------------------------------------------------------------------------------------
-# An interview as shown to its person next to the conversation.
+# An interview as shown to the person next to the conversation.
 
 
 class AspectView(BaseModel):
@@ -126,7 +126,7 @@ class InterviewView(InterviewSummary):
     minutes: int | None
     """The person's time budget."""
     ended_by: str
-    """The person's words, if they ended the interview."""
+    """The person's words, if these ended the interview."""
 
 
 class Version(BaseModel):

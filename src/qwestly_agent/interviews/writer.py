@@ -23,7 +23,7 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 # --- change -----------------------------------------------------------------------------------------------------------
-# Change an interview. The end of an onboarding turns the user's briefings on.
+# Change an interview. When an onboarding ends, turn on the user's briefings.
 
 
 async def change(
@@ -34,7 +34,7 @@ async def change(
     known: Interview | None = None,
 ) -> Interview:
     """Like `Interviews.change`. Briefings are turned on before the end is stored, so that after a crash in between both
-    are repeated."""
+    steps are repeated."""
 
     async def turn_briefings_on() -> None:
         await services.briefing_plans.turn_on(user_id, services.clock())
@@ -55,9 +55,9 @@ class RunFindings:
     message: NewMessage
     """The message that started the run."""
     version: int
-    """The version of the draft that they belong to."""
+    """The version of the draft that the results belong to."""
     decision: NextMove | None = None
-    """None if the turn made it."""
+    """None if the turn already made the decision."""
     statements: Sequence[DraftSentence] = ()
     dropped: Sequence[int] = ()
 
@@ -86,7 +86,7 @@ async def keep(services: Services, given: DraftState) -> DraftState:
         message=newest_message(recent) or NewMessage("", given.seq, 0),
         version=work["version"],
         decision=decision,
-        # Messages that were changed or excluded from prompts since are no longer evidence.
+        # Messages that have since been changed or excluded from prompts are no longer evidence.
         statements=[each for each in statements if all(map(stands, each.quotes))],
         dropped=work.get("dropped", []),
     )
@@ -96,8 +96,8 @@ async def keep(services: Services, given: DraftState) -> DraftState:
 
 
 def brought(interview: Interview, found: RunFindings, said: Mapping[str, QuotedSource], now: float) -> Interview:
-    """Apply a run's results. Nothing happens if the draft already covers its answer. If the draft has another version
-    by now, the answer counts as covered and the results are dropped."""
+    """Apply a run's results. Does nothing if the draft already covers the run's answer. If the draft's version has
+    changed meanwhile, the answer counts as covered and the results are dropped."""
     if found.message.seq <= interview.drafted_to:
         return interview
     if found.decision:
@@ -110,7 +110,7 @@ def brought(interview: Interview, found: RunFindings, said: Mapping[str, QuotedS
 
 
 def _is_idle(interview: Interview, message_id: str) -> bool:
-    """True for an answer that closed no aspect: it should have told something."""
+    """True if the message should have contributed something: it is an answer that closed no aspect."""
     closed = (each for topic in interview.topics for each in topic.aspects if each.status == "closed")
     closed_by = {quote.message_id for each in closed for quote in each.quotes}
     return message_id not in {*interview.untold, *closed_by}

@@ -1,4 +1,4 @@
-"""Jobs: found on boards at night or on demand, and ranked, with reasons that quote the advert and the user."""
+"""Find jobs on job boards, at night or on demand, and rank them, with reasons that quote the advert and the user."""
 
 from qwestly_agent.workflow import Workflow
 

@@ -1,5 +1,5 @@
 """The actions on job applications: send one, which cannot be undone and whose preview shows exactly what is sent; and
-change one in the user's own list, which is updated when sending is requested and done."""
+change one in the user's own list, which is also updated when sending is requested and when it is done."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -57,7 +57,7 @@ SENT_BEFORE = "An application for this job was sent before, so nothing was sent.
 
 
 async def _sent_on(services: Services, user_id: str, args: JobApplication) -> dict[str, str]:
-    """Show the date if the user says that they applied elsewhere."""
+    """Return the date of the application if the user says that they have already applied elsewhere."""
     with suppress(NotFound):
         application = await services.applications.get(user_id, application_id(args.job_id))
         if application.applied_at is not None:
@@ -79,7 +79,7 @@ def _application_preview(args: JobApplication, _: Mapping[str, str]) -> Preview:
 
 
 async def _send(services: Services, effect: candidate_app.Effect, args: JobApplication) -> Outcome:
-    if effect.version is not None:  # with a version, the write API would send it again
+    if effect.version is not None:  # given a version, the write API would send it again
         return Refused("sent_before", SENT_BEFORE)
     body = {
         "job": {"title": args.title, "company": args.company, "url": args.url, "source": args.source},
@@ -92,9 +92,9 @@ async def _send(services: Services, effect: candidate_app.Effect, args: JobAppli
 
 
 async def add_to_list(applications: Applications, job_matches: JobMatches, new: Application) -> Application:
-    """Insert an application, or return the existing one; its match refers to it."""
+    """Insert an application, or return the existing one, and link the match to it."""
     application = await applications.add_or_get(new)
-    with suppress(NotFound):  # matches are kept for a shorter time
+    with suppress(NotFound):  # matches expire earlier than applications
         match = await job_matches.get(new.user_id, new.job_id)
         if match.application_id != application.id:
             await job_matches.change(new.user_id, new.job_id, new.created_at, application_id=application.id)
@@ -102,16 +102,16 @@ async def add_to_list(applications: Applications, job_matches: JobMatches, new: 
 
 
 async def add_requested(services: Services, approval: Approval) -> None:
-    """Add the application that this approval would send to the list (idempotent)."""
+    """Add the application that this approval would send to the user's list (idempotent)."""
     now = services.clock()
     application = await add_to_list(services.applications, services.job_matches, _of(approval, now))
     await services.applications.change(approval.user_id, application.id, now, approval_id=approval.id)
 
 
 async def record_as_sent(services: Services, approval: Approval, args: JobApplication) -> None:
-    """Record in the user's list that the application of this approval was sent (idempotent)."""
+    """Record in the user's list that this approval's application was sent (idempotent)."""
     now = services.clock()
-    with suppress(NotFound):  # its user was erased meanwhile
+    with suppress(NotFound):  # the user was erased meanwhile
         await services.approvals.get(approval.user_id, approval.id)
         application = await add_to_list(services.applications, services.job_matches, _of(approval, now))
         is_new = application.status == "preparing"
@@ -169,7 +169,7 @@ MOMENTS = ("next_at", "applied_at")
 
 
 class ApplicationChange(Arguments):
-    # The docstring is part of the digest of `update_application`'s arguments: another text needs an upgrade.
+    # This docstring is part of the digest of `update_application`'s arguments, so changing it requires an upgrade.
     """What is None stays."""
 
     application_id: DraftId
@@ -236,9 +236,9 @@ async def _change(services: Services, effect: candidate_app.Effect, args: Applic
 
 
 async def _as_before(services: Services, user_id: str, args: ApplicationChange) -> dict[str, Any]:
-    """Return the arguments that restore the changed fields, and the day of applying where the status sets it."""
+    """Return the arguments that restore the changed fields, including the application date if the status sets it."""
     before = {"application_id": args.application_id}
-    with suppress(NotFound):  # then nothing is changed
+    with suppress(NotFound):  # in that case nothing is changed
         application = await services.applications.get(user_id, args.application_id)
         now = services.clock()
         after = application.after(args.changes(now), now)
@@ -260,7 +260,8 @@ async def _is_as_changed(services: Services, user_id: str, args: ApplicationChan
 
 
 async def _told_of(services: Services, user_id: str, args: ApplicationChange) -> str:
-    """Return the company, or the title of a job that names none. Notes replace the user's own words."""
+    """Return the company or, if the job names none, the title. Empty if notes change, since these are the user's own
+    words."""
     application = await services.applications.get(user_id, args.application_id)
     return (application.company or application.title) if args.notes is None else ""
 

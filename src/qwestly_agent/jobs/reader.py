@@ -1,4 +1,4 @@
-"""The states of `scout_jobs` that read adverts and call models: rank, check."""
+"""The states of `scout_jobs` that read adverts and call models: rank and check."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,17 +29,17 @@ from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE, WISH
 from qwestly_agent.workflow_state import state
 
 # --- rank -------------------------------------------------------------------------------------------------------------
-# Rank the found jobs: by words, vectors and weights, and the best ones by a model that gives reasons.
+# Rank the jobs that were found: all by words, vectors and weights, and the best ones by a model that gives reasons.
 
 
 MODEL: Tier = "fast"
 BEST, AT_A_TIME = 20, 10
 RANK_SECONDS = 75.0
 OF_A_PROMPT = 2_500
-"""Maximum characters of an advert."""
+"""Maximum characters of an advert in a prompt."""
 OF_A_VECTOR = 1_500
 STRONG_FROM, GOOD_FROM = 8.0, 6.0
-"""Fits, of 10, from which a job is a strong or a good one; below, it is a stretch."""
+"""Minimum fit, out of 10, of a strong and of a good job; anything below is a stretch."""
 NOT_COMPARED = "Some jobs could not be compared with you. They come up again next time."
 
 INSTRUCTIONS = """\
@@ -82,8 +82,8 @@ class Comparison(BaseModel):
 
 @state(ScoutState)
 async def rank(services: ModelServices, given: ScoutState) -> ScoutState:
-    """Store the best jobs with unchecked reasons. The model is called once for each batch, and each answer is stored at
-    once. Raises a failure if no batch was answered."""
+    """Store the best jobs with unchecked reasons. The model is called once per batch, and each answer is stored
+    immediately. Raises a failure if no batch was answered."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or search.ranked or not search.found:
         return given
@@ -112,7 +112,7 @@ async def rank(services: ModelServices, given: ScoutState) -> ScoutState:
 
 
 async def _best(services: ModelServices, search: JobSearch, person: Person) -> Sequence[tuple[str, float]]:
-    """Rank by words, vectors and weights, and store the result, so that vectors are requested once."""
+    """Rank by words, vectors and weights, and store the result, so that vectors are requested only once."""
     kept = await services.adverts.get_many(search.found)
     adverts = [kept[each] for each in search.found if each in kept]
     fits = await _fits(services, search.user_id, person, adverts)
@@ -125,7 +125,7 @@ async def _best(services: ModelServices, search: JobSearch, person: Person) -> S
 async def _fits(
     services: ModelServices, user_id: str, person: Person, adverts: Sequence[Advert]
 ) -> Mapping[str, float]:
-    """Return a fit between 0 and 1 by id; without vectors by words only."""
+    """Return a fit between 0 and 1 by advert id; only by words if there are no vectors."""
     vectors: list[list[float]] = []
     try:
         texts = [person.words, *(f"{each.title}\n{each.text}"[:OF_A_VECTOR] for each in adverts)]
@@ -143,7 +143,7 @@ async def _fits(
 
 
 def remaining_batches(batches: int, compared: Mapping[int, object]) -> Sequence[int]:
-    """Return the numbers of the batches without an attempt; if all failed, one to retry."""
+    """Return the numbers of the batches that were not tried yet; if all failed, one to retry."""
     left = [number for number in range(batches) if number not in compared]
     return left or (() if any(each is not None for each in compared.values()) else range(batches)[:1])
 
@@ -213,7 +213,7 @@ def _ranked(given: ScoutState, search: JobSearch, adverts: Mapping[str, Advert])
 
 
 def answer_of(adverts: Sequence[Advert], answer: Sequence[Compared]) -> list[tuple[Advert, Compared]]:
-    """Return the comparison of each advert, once, without those about unknown adverts."""
+    """Return one comparison per advert, without those about unknown adverts."""
     said = {each.job: each for each in reversed(answer) if each.job < len(adverts)}
     return [(adverts[number], each) for number, each in sorted(said.items())]
 
@@ -228,7 +228,7 @@ def _match(given: ScoutState, advert: Advert, compared: Compared, fit: float) ->
         reasons_against=tuple(map(_reason, compared.reasons_against)),
         fit="strong" if compared.fit >= STRONG_FROM else "good" if compared.fit >= GOOD_FROM else "stretch",
         score=round(compared.fit / 10 + fit, 4),
-        found_at=0.0,  # until it is stored
+        found_at=0.0,  # set when it is stored
         updated_at=0.0,
     )
 
@@ -244,7 +244,8 @@ def _reason(each: GivenReason) -> Reason:
 
 
 # --- check ------------------------------------------------------------------------------------------------------------
-# Ground each reason in the advert and in the user's evidence; remove unsupported reasons, and jobs without reasons.
+# Ground each reason in the advert and in the user's evidence; remove unsupported reasons, and jobs left without
+# reasons.
 #
 # An advert states requirements, never facts about the user (`publishable` in `domain/card.py`).
 
@@ -253,7 +254,7 @@ MOST_CHECKED, MOST_KEPT = 12, 10
 LEAST_SCORE = 0.5
 CHECK_SECONDS = 60.0
 MOST_TRIES = 2
-"""Requests to the judge; the second is for verdicts missing in the first."""
+"""Maximum requests to the judge; the second is for verdicts missing in the first."""
 NOT_CHECKED = "Reasons could not be checked, and were left out. Their jobs come up again next time."
 ABOUT_JOBS = """
 
@@ -264,8 +265,8 @@ person's: they alone say what the person is, has done or wants. A statement is s
 
 @state(ScoutState)
 async def check(services: ModelServices, given: ScoutState) -> ScoutState:
-    """Check the reasons of the best jobs, and store the supported ones. Without a judge nothing is stored, and the next
-    night finds the jobs again."""
+    """Check the reasons for the best jobs, and store the supported ones. Without a judge nothing is stored, and the
+    next night's search finds the jobs again."""
     search = await services.job_searches.get(given.user_id)
     if search.run_id != given.run_id or all(each.evidence for each in search.ranked):
         return given
@@ -303,7 +304,8 @@ def source_id(advert: Advert) -> str:
 
 
 def statement_of(advert: Advert, reason: Reason, person: Person) -> Statement:
-    """A reason for a job must quote the user. A reason with an unknown source has no such quote, and is rejected."""
+    """Return a reason as a statement. A reason for a job must quote the user; if its source is unknown, that quote is
+    not found and the reason is rejected."""
     quotes = [Quote(source=source_id(advert), text=reason.advert_quote)]
     if reason.person_quote:
         known = reason.person_source if reason.person_source in person.evidence else None
@@ -327,7 +329,7 @@ def _supported(best: Sequence[JobMatch], stand: set[int], person: Person) -> Ite
 
 
 def _with_source_name(reason: Reason, person: Person) -> Reason:
-    """Replace the source's id with its name for the user."""
+    """Replace the source's id with the name that the user knows it by."""
     evidence: Mapping[str, str] = {each.id: each.source for each in person.evidence.values()}
     return reason.model_copy(update={"person_source": evidence.get(reason.person_source or "")})
 

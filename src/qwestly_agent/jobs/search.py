@@ -1,4 +1,5 @@
-"""Search job boards for the tools and the page: queries without private data, every board at once, one job once."""
+"""Search job boards for the tools and the page: send queries without private data to all boards at once, and return
+each job once."""
 
 import asyncio
 import re
@@ -24,12 +25,13 @@ from qwestly_agent.text.language import content_stems, stems_of, tokens_of
 from qwestly_agent.text.places import plain_place, same_town, town_key
 
 # --- same job ---------------------------------------------------------------------------------------------------------
-# Merge adverts of the same job, from several boards or from one board on several days.
+# Merge adverts for the same job, from several boards or from one board on several days.
 
 
 SHINGLE_WORDS = 4
 SAME_FROM = 0.5
-"""Minimum share of the shorter text's shingles, because boards truncate texts."""
+"""Minimum share of the shorter text's shingles that the longer one must also contain; not 1, because boards truncate
+texts."""
 FEWEST_SHINGLES = 8
 _ENDINGS = "gmbh ag inc ltd llc corp co kg se plc sl sa sas bv limited the group holding company"
 _OF_COMPANIES = frozenset(_ENDINGS.split())
@@ -39,7 +41,7 @@ _BEHIND_A_TITLE = re.compile(r"(?P<title>.+?)\s*(?:[–—|,(]|\s-\s)\s*(?P<behi
 
 
 def merge_duplicates(adverts: Iterable[Advert]) -> list[Advert]:
-    """Return the first advert of each job, completed from its duplicates."""
+    """Return the first advert of each job, completed with data from its duplicates."""
     jobs: list[Advert] = []
     by_title: dict[str, list[int]] = {}
     for each in adverts:
@@ -87,7 +89,7 @@ def _together(first: Advert, other: Advert) -> Advert:
 
 
 def _title(advert: Advert) -> str:
-    """Return the title without genders, and without its own place behind it."""
+    """Return the title without gender markers, and without the job's place at its end."""
     bare = _OF_TITLES.sub(" ", advert.title).strip()
     found = _BEHIND_A_TITLE.fullmatch(bare)
     here = {"remote", *map(plain_place, advert.areas), *plain_place(advert.place).split()}
@@ -100,7 +102,7 @@ def _company(advert: Advert) -> str:
     return bare_company(advert.company)
 
 
-# Each of a night's adverts is compared with many others.
+# During a nightly search, each advert is compared with many others.
 @lru_cache(maxsize=2_048)
 def bare_title(title: str) -> str:
     return normalize_words(_OF_TITLES.sub(" ", title)).strip()
@@ -112,7 +114,7 @@ def bare_company(company: str) -> str:
 
 
 def _may_be_near(one: Advert, other: Advert) -> bool:
-    """True if both may be in one town; of remote jobs, in one country."""
+    """True if both jobs may be in the same town or, for remote jobs, in the same country."""
     if not _may_be(one.country, other.country):
         return False
     if one.is_remote or other.is_remote:
@@ -122,12 +124,12 @@ def _may_be_near(one: Advert, other: Advert) -> bool:
 
 
 def _may_be(one: str, other: str) -> bool:
-    """True if they are equal, or one of them is unknown."""
+    """True if the values are equal, or one of them is unknown."""
     return not one or not other or one == other
 
 
 def _shared(one: str, other: str) -> float | None:
-    """Return the share of the shorter text's shingles in the longer one; None if a text is too short."""
+    """Return the share of the shorter text's shingles that the longer one contains; None if a text is too short."""
     shorter, longer = sorted((_shingles(one), _shingles(other)), key=len)
     return len(shorter & longer) / len(shorter) if len(shorter) >= FEWEST_SHINGLES else None
 
@@ -138,20 +140,20 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 
 # --- query ------------------------------------------------------------------------------------------------------------
-# Check that a query to a job board or the web carries nothing private of the person.
+# Check that a query to a job board or the web contains nothing private about the user.
 #
-# A model that obeys somebody else's text could write any fact from its prompt into a query. A query is short, without
-# contact details and long numbers. Once other people's text is in the window, it consists of words of the person's
-# newest message, their titles and their places; before that, it may not contain other words of what is known about
-# them.
+# A model that obeys somebody else's text could write any fact from its prompt into a query. So a query must be short,
+# without contact details and long numbers. Once the window contains other people's text, only words from the user's
+# newest message, their titles and their places are allowed; before that, a query may not contain any other word known
+# about the user.
 
 
 MOST_WORDS = 8
 FEWEST_LETTERS_INSIDE = 5
-"""Length from which a private word is also looked for inside other words, and pieces of it alone."""
+"""From this length on, private words are also searched for inside other words, and vice versa."""
 _THOUSANDS = re.compile(r"(?<=\d)[.,'’ \u00a0\u202f](?=\d{3}(?!\d))")
 _LONG_NUMBER = re.compile(r"\d{5}|(?:(?<!\d)\d[\W_]+){3}\d(?!\d)")
-"""Five digits, or four of them written apart."""
+"""Five digits in a row, or four separated ones."""
 _SEARCH_STEMS = frozenset(
     stems_of(
         "job jobs vacancy stelle stellen stellenangebote emploi emplois offre offres empleo trabajo oferta ofertas vaga"
@@ -163,7 +165,7 @@ _SEARCH_STEMS = frozenset(
 
 @dataclass(frozen=True)
 class QueryRule:
-    """What a query may contain in a turn."""
+    """The rule for what a query may contain in a turn."""
 
     message: str
     """The user's newest message."""
@@ -171,10 +173,10 @@ class QueryRule:
     known: str
     """All text about the user in the model's context."""
     has_untrusted_content: bool
-    """True if other people's text is in the window."""
+    """True if the window contains other people's text."""
 
     def problem(self, query: str) -> str | None:
-        """Return why the query is not sent, in a sentence for the model; None if it may leave."""
+        """Return why the query must not be sent, in a sentence for the model; None if it may be sent."""
         plain = unicodedata.normalize("NFKC", query)
         if mask_secrets(plain) != plain or contacts_in(plain):
             return "Nothing was sent: a query contains no contact details and no addresses. Leave them out."
@@ -201,7 +203,7 @@ class QueryRule:
 
 
 def titles_and_places(career: Mapping[str, Any], wishes: JobWishes) -> str:
-    """Return the person's titles and places, as a text of words."""
+    """Return the person's titles and places as one text."""
     preferences = career.get("preferences") or {}
     stints = [each for each in career.get("employment") or () if isinstance(each, Mapping)]
     named = [career.get("headline"), career.get("location"), preferences.get("roles"), preferences.get("locations")]
@@ -216,15 +218,15 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 # --- search -----------------------------------------------------------------------------------------------------------
-# Query all boards in parallel, each with a timeout. Failed boards are named, and the others are used.
+# Query all boards in parallel, each with a timeout. Failed boards are named, and the results of the others are used.
 
 
 QUESTIONS_A_DAY = 60
-"""Maximum requests of one user to all boards; queries answered within the last hour are not repeated."""
+"""Maximum requests per user and day to all boards together; queries answered within the last hour are not repeated."""
 SECONDS_TO_A_TURN = 60.0
-"""Time that each nightly query waits for a board's quota of the next minute."""
+"""How long each nightly query may wait for a board's per-minute quota."""
 NIGHTLY_CACHE_SECONDS = 72_000.0
-"""Age up to which a nightly search takes an answer that a board gave for anybody's same query."""
+"""Maximum age of a board's cached answer to the same query, by any user, that a nightly search uses."""
 ENOUGH_TODAY = "The boards were asked so often today that the rest waits for tomorrow."
 
 
@@ -245,7 +247,7 @@ async def search_boards(
     cached_within: float = CACHE_SECONDS,
 ) -> FoundJobs:
     """Query the boards and store all adverts. `patience` is the maximum wait for a board's quota, in seconds. Answers
-    of the last `cached_within` seconds are used again, whoever asked for them."""
+    from the last `cached_within` seconds are reused, for all users."""
     missing: dict[str, None] = {}
 
     async def query_board(board: JobBoard, query: JobQuery) -> list[Advert]:
@@ -266,8 +268,8 @@ async def search_boards(
 async def _answer(
     services: Services, user_id: str, board: JobBoard, query: JobQuery, patience: float, cached_within: float
 ) -> list[Advert]:
-    """Return the board's answer, or a cached one to any user's same query, or of the last day if the board's quota is
-    exhausted."""
+    """Return the board's answer, or a cached answer to the same query by any user. If the board's quota is exhausted, a
+    cached answer may be a day old."""
     now = services.clock()
     words = " ".join(sorted(tokens_of(query.words)))
     name = sha256_hex(board.name, words or query.words, town_key(query.place), str(query.remote_only))
@@ -291,7 +293,7 @@ async def _stored_adverts(adverts: Adverts, ids: Sequence[str]) -> list[Advert]:
 
 
 async def _may_ask(services: Services, board: JobBoard, patience: float) -> bool:
-    """Count the request; False if our key cannot send it within `patience` seconds."""
+    """Count the request. Returns False if our key's quota does not allow it within `patience` seconds."""
     quota = parse_quotas(services.settings.job_board_quotas).get(board.name)
     while quota and (wait := await services.adverts.count_request(board.name, services.clock(), *quota)):
         if wait > patience:
@@ -302,7 +304,7 @@ async def _may_ask(services: Services, board: JobBoard, patience: float) -> bool
 
 
 # --- service ----------------------------------------------------------------------------------------------------------
-# Jobs in a running turn, for the tools.
+# Jobs within a running turn, for the tools.
 
 
 MOST_SHOWN = 8
@@ -314,15 +316,15 @@ class JobService:
     user_id: str
 
     async def search(self, words: str, place: str, remote_only: bool) -> tuple[list[Advert], tuple[str, ...]]:
-        """Return jobs from the boards, without those that the user's wishes rule out, and sentences: how many these
-        are and why, and which boards could not be queried."""
+        """Return jobs from the boards, without those that the user's wishes exclude, and sentences on how many were
+        excluded and why, and on boards that could not be queried."""
         found = await search_boards(self.services, self.user_id, [JobQuery(words, place, remote_only)])
         wishes = (await self.services.job_searches.get(self.user_id)).wishes
         fits, ruled_out = without_excluded(found.adverts, wishes)
         return fits[:MOST_SHOWN], (*ruled_out, *found.missing)
 
     async def read(self, job_id: str) -> tuple[Advert, JobMatch | None]:
-        """Return a match, or an advert of a search. Raises `NotFound`."""
+        """Return a match, or an advert from a search. Raises `NotFound`."""
         if job_id.startswith("job_"):
             match = await self.services.job_matches.get(self.user_id, job_id)
             return match.advert, match
@@ -332,7 +334,7 @@ class JobService:
         return found[job_id], None
 
     async def keep(self, job_id: str) -> JobMatch:
-        """Return the match; an advert of a search becomes a saved match on its first use. Raises `NotFound`."""
+        """Return the match; an advert from a search is saved as a match the first time. Raises `NotFound`."""
         advert, match = await self.read(job_id)
         if match:
             return match

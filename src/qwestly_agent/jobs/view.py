@@ -63,10 +63,10 @@ class JobView(BaseModel):
 
 class JobDetail(JobView):
     text: str
-    """The job posting as plain text by strangers: show it as text."""
+    """The job posting: plain text written by strangers, to be displayed as text."""
     delivers: bool | None
-    """True if an application through us is delivered to the employer. If false, the user sends it themselves, at `url`.
-    Null if that is not known right now."""
+    """True if applications sent through us are delivered to the employer. If false, the user applies on their own, at
+    `url`. Null if this is currently unknown."""
 
 
 class JobList(BaseModel):
@@ -206,7 +206,7 @@ class AskedApproval(BaseModel):
 
 
 def application_view(application: Application, approval: Approval | None, now: float) -> ApplicationView:
-    """`approval` is the latest one that requested to send it."""
+    """Return the application as shown to its user. `approval` is the latest request to send it."""
     usual = FOLLOW_UP if application.status == "applied" else ""
     is_over = approval is not None and approval.status == "pending" and not approval.waits(now)
     stands = approval is not None and (approval.waits(now) or approval.status in STANDS)

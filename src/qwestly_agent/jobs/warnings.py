@@ -1,6 +1,7 @@
-"""Warnings about the plainest scams and forbidden demands of adverts, each with the advert's own sentence.
+"""Warnings about obvious scams and forbidden demands in adverts, each with the advert's own sentence.
 
-Every rule is a closed form of a sentence in five languages: what it does not know is not warned of.
+Each rule is a closed form of a sentence in five languages; there is no warning about anything that the rules do not
+cover.
 """
 
 import re
@@ -36,7 +37,7 @@ class JobWarning(BaseModel):
 class _Rule(NamedTuple):
     kind: WarningKind
     has: str
-    """Names of forms that are all in the sentence."""
+    """Names of forms that the sentence must all contain."""
     has_not: str
 
 

@@ -1,4 +1,5 @@
-"""A user for comparison with jobs: hard limits, weights learned from thumbs, and the evidence of their experience."""
+"""A user's profile for comparison with jobs: hard limits, weights learned from thumbs, and evidence of their
+experience."""
 
 import re
 import unicodedata
@@ -18,17 +19,17 @@ from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.places import countries_of, home_countries, is_in, plain_place
 
 # --- limits -----------------------------------------------------------------------------------------------------------
-# Hard limits: adverts that a user's wishes rule out. What an advert leaves unclear rules nothing out.
+# Hard limits: adverts that a user's wishes exclude. Anything unclear in an advert excludes nothing.
 
 
 _WITHOUT_BLANKS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Scripts that write words without blanks between them."""
+"""Scripts that are written without spaces between words."""
 MOST_LETTERS_OF_NAMES = 3
 _IN_A_WORD = rf"[^\W{_WITHOUT_BLANKS}]"
 
 
 def without_excluded(adverts: Sequence[Advert], wishes: JobWishes) -> tuple[list[Advert], tuple[str, ...]]:
-    """Return the adverts that the wishes allow, and a sentence on the others: how many each wish ruled out."""
+    """Return the adverts that the wishes allow, and a sentence on how many each wish excluded."""
     fits, counts = list[Advert](), Counter[str]()
     for each in adverts:
         if wish := excluding_wish(each, wishes):
@@ -44,7 +45,7 @@ def without_excluded(adverts: Sequence[Advert], wishes: JobWishes) -> tuple[list
 
 
 def excluding_wish(advert: Advert, wishes: JobWishes) -> str | None:
-    """Return the name of the wish that clearly rules the advert out, or None."""
+    """Return the name of the wish that clearly excludes the advert, or None."""
     if word := next((each for each in wishes.never if _names(advert, each)), None):
         return f"your wish for no “{word}”"
     if wishes.remote == "only" and advert.way in ("on_site", "hybrid"):
@@ -66,12 +67,12 @@ def excluding_wish(advert: Advert, wishes: JobWishes) -> str | None:
 
 
 def normalize_words(text: str) -> str:
-    """Return lower-case words without accents and punctuation, with a blank at both ends."""
+    """Return lower-case words without accents and punctuation, with a space at both ends."""
     return f" {plain_place(text)} "
 
 
 def _names(advert: Advert, word: str) -> bool:
-    """True if the company, title or text contains this word or sequence of words, with its signs: "C++"."""
+    """True if the company, title or text contains this word or sequence of words, including its signs: "C++"."""
     if not word.strip():
         return False
     is_cased = len(name := word.strip()) <= MOST_LETTERS_OF_NAMES and name.isalpha() and name[0].isupper()  # "Go"
@@ -87,10 +88,10 @@ def _as_word(word: str) -> re.Pattern[str]:
     after = rf"(?!{_IN_A_WORD}|[+#])" if re.match(_IN_A_WORD, last) else rf"(?!{re.escape(last)})"
     if not re.match(_IN_A_WORD, last) and re.match(r"\w", last):
         after = ""
-    if before and bare == [first]:  # a letter is no initial, and no half of "R&D"
+    if before and bare == [first]:  # a single letter does not match an initial or half of "R&D"
         before, after = rf"{before}(?<!&)", rf"{after}(?!&|['’]|\.\s*\w)"
     *words, end = map(re.escape, bare)
-    if end.isalpha() and len(end) > MOST_LETTERS_OF_NAMES:  # "bank" is also "banks"
+    if end.isalpha() and len(end) > MOST_LETTERS_OF_NAMES:  # "bank" also matches "banks"
         end = f"{end.removesuffix('s')}s?"
     return re.compile(before + r"[\s_–-]+".join((*words, end)) + after)
 
@@ -112,7 +113,7 @@ def _is_less(pay: Pay, country: str, wishes: JobWishes) -> bool:
 
 
 def _may_work_remotely(advert: Advert, wishes: JobWishes) -> bool:
-    """False if a remote worker has to be in other countries than those of the places and permits."""
+    """False if remote workers must be in other countries than those of the user's places and permits."""
     stated = [countries_of(each) for each in advert.remote_within]
     allowed = frozenset(code for each in stated for code in each) if all(stated) else frozenset[str]()
     if not stated and wishes.places and advert.country:
@@ -122,7 +123,7 @@ def _may_work_remotely(advert: Advert, wishes: JobWishes) -> bool:
 
 
 def _may_work(advert: Advert, permits: Sequence[str]) -> bool:
-    """True if the job's country is among the permits, or unknown."""
+    """True if the job's country is among the permits or unknown."""
     named = [countries_of(each) for each in permits]
     return not advert.country or not named or not all(named) or any(advert.country in each for each in named)
 
@@ -132,7 +133,7 @@ def _may_work(advert: Advert, permits: Sequence[str]) -> bool:
 
 
 STEP: Mapping[Verdict, int] = {"up": 10, "down": -10, "not_this_kind": -25}
-"""Hundredths, so that sums are exact in any order."""
+"""In hundredths, so that sums are exact in any order."""
 MOST = 0.5
 """Maximum weight of one feature, in either direction."""
 MOST_OF_ALL = 0.5
@@ -151,13 +152,13 @@ def features_of(advert: Advert) -> tuple[str, ...]:
 
 
 async def weights_of(job_matches: JobMatches, search: JobSearch, wishes: JobWishes) -> dict[str, float]:
-    """Compute the weights from the user's current thumbs, without those from before the last reset."""
+    """Compute the weights from the user's current thumbs, ignoring those from before the last reset."""
     return learn(await job_matches.list_verdicts(search.user_id, search.thumbs_since), wishes)
 
 
 def learn(verdicts: Iterable[tuple[Advert, Verdict]], wishes: JobWishes) -> dict[str, float]:
-    """Return the weights. "Not this kind" counts for the title, not for the company. Words of the wished titles have
-    none: a thumb on one job is not about all that the person looks for."""
+    """Return the weights. "Not this kind" counts for the title, not for the company. Words in the wished titles get no
+    weight, because a thumb on one job is not about everything that the person looks for."""
     own = {f"title:{word}" for title in wishes.titles for word in normalize_words(title).split()}
     own |= {"remote"} if wishes.remote == "only" else set()
     sums = Counter[str]()
@@ -199,7 +200,7 @@ def _features(advert: Advert) -> Iterator[str]:
 
 
 # --- person -----------------------------------------------------------------------------------------------------------
-# The user for comparison with jobs: their wishes, and the evidence of their experience.
+# The user for comparison with jobs: their wishes, and evidence of their experience.
 
 
 MOST_EVIDENCE = 24
@@ -215,7 +216,7 @@ class Person:
 
     @property
     def words(self) -> str:
-        """The text to which adverts are compared, by words and by vectors."""
+        """The text that adverts are compared with, by words and by vectors."""
         told = " ".join(each.text for each in self.evidence.values())
         return f"{' '.join(self.wishes.titles)} {told}"[:4_000]
 
@@ -235,7 +236,7 @@ async def person_of(services: Services, user_id: str) -> Person:
 
 
 async def wishes_of(services: Services, search: JobSearch) -> JobWishes:
-    """Return the user's wishes; missing titles and places are those of their profile."""
+    """Return the user's wishes, with missing titles and places taken from their profile."""
     wishes = search.wishes
     if wishes.titles and wishes.places:
         return wishes
@@ -260,11 +261,12 @@ _RULED_OUT = tuple(
         (r"não qu(?:ero|er) (?:mais )?trabalhar (?:em|com|para|num|numa)", ""),
     )
 )
-"""Whole sentences that rule something out; anything else suggests nothing."""
+"""Whole sentences that exclude something; no other sentence leads to a suggestion."""
 
 
 async def suggestions_of(services: Services, search: JobSearch) -> list[tuple[str, str, str]]:
-    """Return suggested values of wishes, each with its field and the person's words; empty for those of the profile."""
+    """Return suggested values for wishes, each with its field and the person's words (empty if it comes from the
+    profile)."""
     wishes = await wishes_of(services, search)
     found = [(name, value, "") for name in ("titles", "places") for value in getattr(wishes, name)]
     suggested = [each for each in found if not getattr(search.wishes, each[0])]

@@ -33,15 +33,15 @@ from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, state
 
 # --- find -------------------------------------------------------------------------------------------------------------
-# Search boards for a user, without adverts that were shown before or that the user's wishes rule out.
+# Search boards for a user, leaving out adverts that were shown before or that the user's wishes exclude.
 
 
 MOST_QUERIES = 3
-"""Queries of one search; the others take their turn in the next ones."""
+"""Maximum queries per search; the others follow in the next searches."""
 MOST_NAMED = 8
 MOST_FOUND = 200
 MOST_EARLIER = 200
-"""Number of earlier matches to compare with, as the same job can appear under another id."""
+"""Number of earlier matches to compare with, as the same job can reappear under another id."""
 NO_WISHES = "Say which work you look for: there is no title to search for yet."
 
 
@@ -75,7 +75,8 @@ async def find(services: Services, given: ScoutState) -> ScoutState:
 
 
 def queries_of(wishes: JobWishes) -> Sequence[JobQuery]:
-    """Return a query for each title in each place, and one for remote jobs: each place with one title comes first."""
+    """Return a query for each title in each place, and one for remote jobs. Queries for one title in each place come
+    first."""
     remote_only = wishes.remote == "only"
     places = ("",) if remote_only or not wishes.places else wishes.places
     titles, queries = wishes.titles, list[JobQuery]()
@@ -89,8 +90,8 @@ def queries_of(wishes: JobWishes) -> Sequence[JobQuery]:
 
 
 def turns_of(queries: Sequence[JobQuery], before: Sequence[str]) -> tuple[Sequence[JobQuery], Sequence[JobQuery]]:
-    """Return the queries of this search and the others. `before` are the labels of the last search's queries: the
-    turns go on behind them."""
+    """Return the queries of this search and the remaining ones. `before` are the labels of the last search's queries;
+    this search continues after them."""
     last = max((number for number, each in enumerate(queries) if each.label in before[-1:]), default=-1)
     turned = [*queries[last + 1 :], *queries[: last + 1]]
     return turned[:MOST_QUERIES], turned[MOST_QUERIES:]
@@ -105,19 +106,19 @@ def _not_asked(queries: Sequence[JobQuery]) -> Sequence[str]:
 
 
 # --- start ------------------------------------------------------------------------------------------------------------
-# Start a search: at night for users who switched it on, or on request.
+# Start a search: at night for users who turned it on, or on request.
 
 
 NO_BOARDS = "No job board is connected here."
 SAME_AGAIN = "You searched for exactly this a few minutes ago. Change what you want, or try again in ten minutes."
 AGAIN_SECONDS = 600.0
+"""Minimum seconds between two identical requests of a user."""
 MOST_TITLES_TOLD = 3
-"""Minimum seconds between two equal requests of a user."""
 
 
 async def start_scout(services: Services, user_id: str, key: str, *, at_night: bool = False) -> str:
     """Return the run's id, or that of a running search. Raises `Braked`, `Invalid` and `Unavailable`."""
-    # The function that begins the nights knows by the setting alone: it holds no board's key.
+    # The function that starts nightly searches only has the setting, as it has no board's key.
     if not (services.settings.has_job_boards if at_night else services.job_boards.boards):
         raise Invalid(NO_BOARDS)
     await pause.check(services.signals, user_id)
@@ -137,23 +138,24 @@ async def start_scout(services: Services, user_id: str, key: str, *, at_night: b
 
 
 async def start_requested(services: Services, user_id: str) -> str:
-    """Start a search on request: after one that found what there was, with the same wishes only ten minutes later.
+    """Start a search on request. If the last search succeeded and the wishes are the same, only after ten minutes.
     Raises what `start_scout` raises."""
     now, search = services.clock(), await services.job_searches.get(user_id)
     has_just_ended = search.run_id and search.status == "ready" and now - (search.searched_at or 0.0) < AGAIN_SECONDS
     if has_just_ended and search.searched_for == search.wishes:
         raise Invalid(SAME_AGAIN)
-    # Requests beside each other are one search.
+    # Concurrent requests start only one search.
     key = f"asked {sha256_hex(search.wishes.model_dump_json(), search.run_id, search.status)}"
     return await start_scout(services, user_id, key)
 
 
 # --- follow ups -------------------------------------------------------------------------------------------------------
-# Remind users of due steps of their applications.
+# Remind users of due steps in their applications.
 
 
 async def remind_of_due_steps(services: Services) -> dict[str, int]:
-    """Remind users, and return counts of the results. Each step is reported once, and only while it is due."""
+    """Remind users, and return counts of the results. The user is reminded of each step only once, and only while it is
+    due."""
     now, counts = services.clock(), Counter[str]()
     for user_id, application_id, _ in await services.applications.list_due(
         0, now, services.settings.follow_ups_a_sweep
@@ -173,15 +175,15 @@ async def remind_of_due_steps(services: Services) -> dict[str, int]:
 
 
 # --- sweep ------------------------------------------------------------------------------------------------------------
-# Start due searches and report due steps of applications, every five minutes.
+# Start due searches and remind of due steps in applications, every five minutes.
 #
-# The execution is named by user and day, and the next search is scheduled last: after a crash in between, the same step
-# is repeated under the same name.
+# The execution is named after user and day, and the next search is scheduled last: after a crash in between, the same
+# step is repeated under the same name.
 
 
 AT_ONCE = 20
 HOUR = 3
-"""Local hour of nightly searches; the minute differs by user to spread the requests to boards."""
+"""Local hour of nightly searches; the minute differs by user, to spread the requests to boards."""
 
 
 class JobsSwept(WorkflowState):
@@ -190,8 +192,8 @@ class JobsSwept(WorkflowState):
 
 @state(JobsSwept, ignores_brake=True)
 async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
-    """Start due searches. Users whose brake is on stay due until they release it, as do all users once most of the
-    stage's daily budget is spent."""
+    """Start due searches. While a user's brake is on, their search stays due; all stay due once most of the stage's
+    daily budget is spent."""
     now, braked = services.clock(), await services.signals.list_braked()
     waits = EVERYBODY in braked or await services.stage_day.is_spent(now, WORKFLOWS_UP_TO)
     limit = services.settings.job_searches_a_sweep
@@ -202,7 +204,7 @@ async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
         async with places:
             try:
                 counts[await begin_if_due(services, user_id)] += 1
-            except (AgentError, PyMongoError) as error:  # it stays due, after the others
+            except (AgentError, PyMongoError) as error:  # it stays due, behind the others
                 counts["failed"] += 1
                 services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
 
@@ -214,7 +216,7 @@ async def sweep(services: Services, _: JobsSwept) -> JobsSwept:
 
 
 async def begin_if_due(services: Services, user_id: str) -> str:
-    """Start this user's search; return the result in a word."""
+    """Start this user's search, and return a word for the result."""
     search, now = await services.job_searches.get(user_id), services.clock()
     if not search.is_on or search.next_at is None:
         await services.job_searches.schedule(user_id, None)
@@ -234,7 +236,7 @@ async def begin_if_due(services: Services, user_id: str) -> str:
 
 
 def next_night(user_id: str, zone: str, now: float) -> float:
-    """Return the next time of this user's search, in seconds since the epoch."""
+    """Return the time of this user's next nightly search, in seconds since the epoch."""
     of_the_hour = int(sha256_hex(user_id)[:8], 16) / 16**8 * 3_600
     local = datetime.fromtimestamp(now, ZoneInfo(zone))
 
@@ -246,7 +248,7 @@ def next_night(user_id: str, zone: str, now: float) -> float:
 
 
 # --- keep -------------------------------------------------------------------------------------------------------------
-# Show the matches to their user, once.
+# Show the matches to the user, once.
 
 
 FORGOTTEN = "You had something forgotten meanwhile, so nothing was kept. What was found comes up again next time."
@@ -261,7 +263,7 @@ async def keep(services: Services, given: ScoutState) -> ScoutState:
         if search.run_id != run_id or search.status != "searching":
             return given
         now = services.clock()
-        # Store only matches that were checked; if the check never ran, store none.
+        # Store only checked matches; if the check never ran, store none.
         matches = [
             each.model_copy(update={"found_at": now, "updated_at": now}) for each in search.ranked if each.evidence
         ]
@@ -272,7 +274,7 @@ async def keep(services: Services, given: ScoutState) -> ScoutState:
         event = _event(given, search.wishes.titles, len(matches), now) if matches else None
         if await services.job_searches.end_unless_forgotten(search, event, now):
             return given
-        # Something was forgotten, or the user was erased, since the search was read.
+        # Since the search was read, something was forgotten or the user was erased.
         await services.job_matches.delete_others_of_run(user_id, run_id, ())
 
 
@@ -297,11 +299,11 @@ def _event(given: ScoutState, titles: Sequence[str], count: int, now: float) -> 
 
 @state(ScoutState, ignores_brake=True)
 async def note_end(services: Services, given: ScoutState) -> ScoutState:
-    """Record the end of the search. It also runs under the brake, because nothing else records the stop."""
+    """Record the end of the search. It also runs under the brake, because nothing else would record the stop."""
     end = "stopped" if given.error_kind == "Braked" else "failed"
     now = services.clock()
     search = await services.job_searches.get(given.user_id)
-    if search.run_id == given.run_id and search.status == "searching":  # it may have died after storing some
+    if search.run_id == given.run_id and search.status == "searching":  # the run may have died after storing some
         await services.job_matches.delete_others_of_run(given.user_id, given.run_id, ())
         if given.error_kind == StageOverBudget.__name__:
             missing = search.missing_with(StageOverBudget.sentence)

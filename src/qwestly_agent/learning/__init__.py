@@ -1,4 +1,4 @@
-"""Learning: a library of topics, lessons that cite it, and questions that are repeated when they are due."""
+"""Learning: a library of topics, lessons that cite it, and questions that are repeated when due."""
 
 from qwestly_agent.workflow import Workflow
 

@@ -1,4 +1,4 @@
-"""The input and output of the states of `write_lesson`, and what its writers are given."""
+"""The input and output of the states of `write_lesson`, and the input of its writers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
@@ -13,11 +13,12 @@ from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import End, WorkState
 
 # --- lesson state -----------------------------------------------------------------------------------------------------
-# The input and output of the states of `write_lesson`: ids only. Everything else is in the lesson's record.
+# The input and output of the states of `write_lesson`, which contain only ids. Everything else is in the lesson's
+# record.
 
 
 class NotTaught(Invalid):
-    """The lesson's record has the reason."""
+    """The lesson is not taught; its record contains the reason."""
 
     sentence = "This is nothing that we teach."
 
@@ -28,12 +29,12 @@ class LessonState(WorkState):
     lesson_id: str
 
     def known_end(self) -> tuple[End, str] | None:
-        """A topic that is not taught is no failure of ours."""
+        """A topic that is not taught does not count as a failure."""
         return ("stopped", NotTaught.sentence) if self.error_kind == NotTaught.__name__ else None
 
 
 # --- library sources --------------------------------------------------------------------------------------------------
-# Library pages as sources of quotes, and the schema of a model's quotes.
+# Library pages as sources for quotes, and the schema of a model's quotes.
 
 
 ABOUT_THE_LIBRARY = """
@@ -59,7 +60,7 @@ def library_sources(modules: Sequence[Module]) -> Mapping[str, QuotedSource]:
 
 
 # --- lesson text ------------------------------------------------------------------------------------------------------
-# The input of a lesson's writers, and the cleaning of their output.
+# The input for a lesson's writers, and the cleaning of their output.
 
 
 NO_PAGES = "The library has nothing on it."
@@ -76,7 +77,7 @@ def wish_of(lesson: Lesson) -> str:
 
 
 def pages(lesson: Lesson, modules: Sequence[Module]) -> str:
-    """Render the pages, the lesson's own module first."""
+    """Render the library's pages, with the lesson's own module first."""
     ordered = sorted(modules, key=lambda each: each.id != lesson.module_id)
     found = library_sources(ordered)
     return "\n\n".join(f"[{each.id}]\n{each.text}" for each in found.values()) or NO_PAGES

@@ -22,7 +22,7 @@ from qwestly_agent.services import Services
 from qwestly_agent.stores.jobs import Applications, JobMatches
 
 # --- chosen jobs ------------------------------------------------------------------------------------------------------
-# Jobs that a person saved or applied for, as possible goals, and the posting of the chosen one.
+# Jobs that a person saved or applied for, as possible goals, and the posting for the chosen one.
 
 
 MOST_JOBS = 20
@@ -52,7 +52,8 @@ async def chosen_jobs(applications: Applications, job_matches: JobMatches, user_
 
 
 async def posting_of(services: Services, user_id: str, goal: str) -> tuple[str, Advert] | None:
-    """Return the job that the goal names, and its advert; None if it names none, or if the advert is gone or empty."""
+    """Return the job that the goal names, with its advert; None if the goal names none, or if the advert is gone or
+    empty."""
     jobs = await chosen_jobs(services.applications, services.job_matches, user_id)
     named = next((each for each in jobs if folded(each.goal) == folded(goal)), None)
     if named is None:
@@ -65,12 +66,12 @@ async def posting_of(services: Services, user_id: str, goal: str) -> tuple[str, 
 
 
 # --- practice ---------------------------------------------------------------------------------------------------------
-# When a question is due again, computed by `fsrs`, a published algorithm of spaced repetition, with its default
-# parameters, in whole local days: what was answered in the evening is due in the morning of its day.
+# When a question is due again, computed by `fsrs`, a published spaced-repetition algorithm with its default parameters,
+# in whole local days: a question answered in the evening is due on the morning of its day.
 
 
-# Without steps of minutes, as a lesson is one sitting a day (`enable_short_term=False` in other ports of FSRS). Without
-# fuzzing: randomness is an argument here, and a person's few questions need not be spread over days.
+# Without steps of minutes, as there is one lesson session per day (`enable_short_term=False` in other ports of FSRS).
+# Without fuzzing: randomness is an argument here, and a person's few questions need not be spread over several days.
 _SCHEDULER = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
 _RATINGS: Mapping[Rating, FsrsRating] = {
     "again": FsrsRating.Again,
@@ -81,13 +82,13 @@ _RATINGS: Mapping[Rating, FsrsRating] = {
 
 
 def new_practice(now: float) -> Practice:
-    """Return the schedule of a new question, which is due at once."""
+    """Return the schedule of a new question, which is due immediately."""
     return Practice(due_at=now, state=State.Learning.value, step=0)
 
 
 def reschedule(practice: Practice, rating: Rating, now: float, zone: str = "UTC") -> Practice:
-    """Return the schedule of a question after an answer. A right answer before the question is due moves nothing: it
-    shows no more than that the person still knows what they just read."""
+    """Return the schedule of a question after an answer. A right answer before the due date does not postpone the
+    question, as it only shows that the person still knows what they have just read."""
     is_right = rating != "again"
     told = {"answers": practice.answers + 1, "right": practice.right + is_right, "is_known": is_right}
     if practice.last_at and now < practice.due_at and is_right:
@@ -113,7 +114,7 @@ def reschedule(practice: Practice, rating: Rating, now: float, zone: str = "UTC"
 
 
 def _day(at: float, zone: str) -> datetime:
-    """Return the local day, as midnight of the same date in UTC: FSRS counts days between moments in UTC."""
+    """Return the local day as midnight UTC of the same date, because FSRS counts days between moments in UTC."""
     return datetime.combine(local_date(at, zone), time.min, UTC)
 
 
@@ -198,7 +199,7 @@ async def _goals(services: Services, user_id: str, plan: LearningPlan) -> list[G
 
 
 async def _chosen_jobs(services: Services, user_id: str) -> list[Goal]:
-    """Return chosen jobs as goals, each quoting its posting."""
+    """Return the chosen jobs as goals, each quoting its posting."""
     jobs = await chosen_jobs(services.applications, services.job_matches, user_id)
     return [Goal(text=each.goal, quote=each.title, source=f"job:{each.id}") for each in jobs]
 
@@ -215,8 +216,8 @@ def _of_topic(topic: str, lessons: Sequence[Lesson], tree: Tree) -> TopicProgres
 
 
 def _next(plan: LearningPlan, lessons: Sequence[Lesson], tree: Tree) -> Next | None:
-    """Return the first module without a lesson, in the order of decisions, gaps without a lesson, gaps, and topics
-    begun."""
+    """Return the first module without a lesson. Modules from decisions come first, then those for gaps in topics not
+    yet begun, for other gaps, and of topics already begun."""
     kept = [each for each in lessons if each.status in ("writing", "ready")]
     had, begun = {each.module_id for each in kept}, {each.topic for each in kept}
     gaps = sorted(plan.gaps, key=lambda gap: gap.topic in begun)

@@ -1,4 +1,4 @@
-"""The guide's prompt in a turn: the library, the offer, and whether it is the first answer."""
+"""The guide's prompt for a turn: the library, the offer, and whether this is the first answer."""
 
 from pydantic_ai.framing import wrap
 
@@ -9,7 +9,7 @@ from qwestly_agent.text.prompt_tags import LEARNING
 
 
 async def learning_context(service: LearningService, *, is_first: bool) -> str:
-    """Return the state, and the instruction for this turn."""
+    """Return the state of learning, and the instruction for this turn."""
     lines, offer = [_library(await service.tree())], service.open_offer
     lines += [f"offered: {quoted(offer.topic)}: {quoted(offer.question)}"] if offer else []
     manner = "This is your first answer: greet them, fuller and formal." if is_first else "No greeting."

@@ -67,8 +67,8 @@ class Outline(BaseModel):
 
 @state(LessonState)
 async def outline(services: ModelServices, given: LessonState) -> LessonState:
-    """Write and store the points, or end the lesson with the reason why it is not taught, with one model request.
-    Raises `NotFound`, `NotTaught`, and the errors of `structured_output`."""
+    """Write and store the points with one model request, or end the lesson with the reason why it is not taught. Raises
+    `NotFound`, `NotTaught`, and the errors of `structured_output`."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.outline:
         return given
@@ -94,7 +94,7 @@ async def outline(services: ModelServices, given: LessonState) -> LessonState:
 
 
 # --- write ------------------------------------------------------------------------------------------------------------
-# Write the sentences of a lesson: each quotes the library, or is general knowledge without a quote.
+# Write the sentences of a lesson. Each one either quotes the library or is general knowledge without a quote.
 
 
 WRITE_SECONDS = 60.0
@@ -188,7 +188,8 @@ def _sentence(written: WrittenSentence) -> LessonSentence:
 
 
 # --- ask --------------------------------------------------------------------------------------------------------------
-# Three questions about a lesson, each answered by one of its sentences: the library's own ones, or else written.
+# Three questions about a lesson, each answered by one of its sentences: taken from the library or, if it has too few,
+# written by a model.
 
 
 ASK_SECONDS = 30.0
@@ -221,7 +222,7 @@ class WrittenQuestions(BaseModel):
 
 @state(LessonState)
 async def ask(services: ModelServices, given: LessonState) -> LessonState:
-    """Store the library's questions, or write them with one model request. Raises `NotFound`, and the errors of
+    """Store the library's questions, or write questions with one model request. Raises `NotFound`, and the errors of
     `structured_output`."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.questions:
@@ -268,7 +269,7 @@ async def ask(services: ModelServices, given: LessonState) -> LessonState:
 
 
 async def _library_questions(services: ModelServices, lesson: Lesson) -> list[LessonQuestion]:
-    """Return the questions of the lesson's module that a cited sentence of the lesson answers."""
+    """Return those questions of the lesson's module that a cited sentence in the lesson answers."""
     modules = await services.topics.list_modules_of(lesson.topic) if lesson.module_id else []
     cited = {quote.text: place for place, each in enumerate(lesson.sentences) for quote in each.quotes}
     return [
@@ -288,7 +289,7 @@ def _problem(written: WrittenQuestion, lesson: Lesson) -> str:
         return "no option is right."
     if len({*options}) < len(options) or not all(options):
         return "options are the same, or empty."
-    # Figures in the right option must occur in the sentence.
+    # Figures in the correct option must occur in the sentence.
     source = QuotedSource(id="sentence", text=lesson.sentences[written.sentence].text)
     quotes = (Quote(source="sentence", text=source.text),)
     right = Statement(text=written.options[written.right], quotes=quotes)
@@ -311,7 +312,8 @@ CHECK_SECONDS = 60.0
 
 @state(LessonState)
 async def check(services: ModelServices, given: LessonState) -> LessonState:
-    """Check the lesson with one judge request. Raises `NotFound`, and `ModelUnavailable` if no sentence is left."""
+    """Check the lesson with one request to the judge. Raises `NotFound`, and `ModelUnavailable` if no sentence is
+    left."""
     lesson = await services.lessons.get(given.user_id, given.lesson_id)
     if lesson.sentences:
         return given

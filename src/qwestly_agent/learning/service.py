@@ -47,7 +47,7 @@ from qwestly_agent.text.prompt_tags import ADVERTS, EVIDENCE, KNOWN, SAID, WISH
 from qwestly_agent.text.user_text import typed_in, typed_parts
 
 # --- granularity ------------------------------------------------------------------------------------------------------
-# Determine how broad something to learn is: from the library's tree, or by a model if the library lacks it.
+# Determine how broad a subject of learning is: from the library's tree, or with a model if the library lacks it.
 
 
 READER: Tier = "fast"
@@ -116,9 +116,9 @@ def _of_node(node: Node, reason: str) -> Detected:
 
 
 # --- gaps -------------------------------------------------------------------------------------------------------------
-# Find the gaps between a person and their goal: at most three, with quotes of the library, of the posting if the goal
-# is a chosen job, and of records about the person. All are checked against their quotes, and unsupported ones are left
-# out.
+# Find the gaps between a person and their goal: at most three, with quotes from the library, from the posting if the
+# goal is a chosen job, and from records about the person. All gaps are checked against their quotes, and unsupported
+# ones are left out.
 
 
 WRITER: Tier = "fast"
@@ -173,7 +173,7 @@ class WrittenGaps(BaseModel):
 
 
 async def find_gaps(services: ModelServices, user_id: str, tree: Tree, goal: str) -> tuple[Gap, ...]:
-    """Find the gaps; empty if no judge is available. Raises the errors of `structured_output` for the writer."""
+    """Find the gaps; empty if no judge is available. Raises the errors of `structured_output` with the writer."""
     topics = [each.topic for each in tree.search(goal, MOST_TOPICS)] or [each.topic for each in tree.modules]
     modules = [module for topic in dict.fromkeys(topics) for module in await services.topics.list_modules_of(topic)]
     modules = modules[: MOST_TOPICS * 2]
@@ -232,7 +232,7 @@ def _posting(job_id: str, advert: Advert) -> QuotedSource:
 async def _requirements(
     gaps: Sequence[WrittenGap], posting: QuotedSource | None, judge: Judge
 ) -> list[JobRequirement | None]:
-    """Return each gap's requirement, if it is verbatim in the posting."""
+    """Return each gap's requirement if the posting contains it verbatim."""
     if posting is None:
         return [None] * len(gaps)
     quotes = [Quote(source=posting.id, text=each.requirement_quote) for each in gaps]
@@ -259,17 +259,17 @@ def _of_person(statement: Statement, person: Mapping[str, QuotedSource]) -> tupl
 
 
 def _rendered_sources(sources: Mapping[str, QuotedSource], modules: Sequence[Module]) -> str:
-    """Render each source with its id, and pages also with their topic."""
+    """Render each source with its id, and pages with their topic as well."""
     topics = {each.id: f" ({each.topic})" for each in modules}
     return "\n\n".join(f"[{each.id}]{quoted(topics.get(each.id, ''))}\n{each.text}" for each in sources.values())
 
 
 # --- choose goal ------------------------------------------------------------------------------------------------------
-# Set a goal chosen on the page, and find the gaps to it.
+# Set a goal chosen on the page, and find the gaps between the person and the goal.
 
 
 async def choose_goal(services: ModelServices, user_id: str, goal: str) -> LearningView:
-    """Set the goal, or remove it if it is empty, and return what the page shows. If no model is available, the goal is
+    """Set the goal (or remove it if empty), and return the data for the page. If no model is available, the goal is
     stored without gaps. Raises `Braked`."""
     await pause.check(services.signals, user_id)
     now = services.clock()
@@ -307,7 +307,7 @@ NOT_OFFERED = (
     "named nothing to learn, ask what they would like to learn."
 )
 OF_A_POSTING = "What the posting asks for and is between them and the job was kept: get_learning_progress reads it."
-"""Returned instead of untrusted text, which only a tool with an untrusted result may return."""
+"""Returned in place of untrusted text, which only a tool with an untrusted result may return."""
 IS_SUBJECT = "It is a subject, too broad for a lesson. Offer one of its topics, and wait for their yes."
 
 
@@ -323,7 +323,7 @@ class LearningService:
     seq: int
     """`seq` of the person's message, once it is recorded."""
     text: str
-    """The person's message; empty if they only decided an approval."""
+    """The person's message; empty if they only decided on an approval."""
     talk: LearningTalk = field(default_factory=LearningTalk)
     _tree: Tree | None = None
     _detected: dict[str, Granularity] = field(default_factory=dict)
@@ -334,7 +334,7 @@ class LearningService:
 
     @property
     def open_offer(self) -> Offer | None:
-        """The offer that this message may accept; only the message after the offer may."""
+        """The offer that this message may accept, which must have been made in the answer just before it."""
         offer = self.talk.offer
         return offer if offer and 0 < self.seq - offer.seq <= 2 else None
 
@@ -357,8 +357,8 @@ class LearningService:
         await self._save_talk()
 
     async def generate(self, wish: str) -> Lesson:
-        """Start the offered lesson: the model reads the yes, since a lesson has no effect on anybody. Raises `Invalid`
-        if nothing was offered in the last answer, `Braked` and `Unavailable`."""
+        """Start the offered lesson. It is enough that the model understood a yes, since a lesson affects nobody. Raises
+        `Invalid` if the last answer offered nothing, `Braked` and `Unavailable`."""
         offer = self.open_offer
         if offer is None:
             raise Invalid(NOT_OFFERED)
@@ -377,7 +377,8 @@ class LearningService:
         )
 
     async def decide(self, kind: DecisionKind, text: str, quote: str) -> Mapping[str, object]:
-        """Store a decision that the person states in this message. Raises `Invalid` if the message lacks the quote."""
+        """Store a decision that the person states in this message. Raises `Invalid` if the quote is not in the
+        message."""
         typed = "\n".join(typed_parts(self.text))
         span = find_span(quote, typed)
         if span is None:

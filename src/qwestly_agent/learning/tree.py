@@ -12,9 +12,9 @@ from qwestly_agent.stores.search import TokenCounts, bm25_scores
 
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 NEAR = 0.8
-"""Minimum similarity at which a name counts as a misspelling of another."""
+"""Minimum similarity for a name to count as a misspelling of another."""
 SHORTEST_NEAR = 5
-"""Minimum length of a misspelled name: in shorter names, one letter makes a different word."""
+"""Minimum length of a misspelled name; in shorter names, one letter makes a different word."""
 
 
 def folded(text: str) -> str:
@@ -70,7 +70,7 @@ class Tree:
         return self._by_name.get(folded(name))
 
     def near(self, name: str) -> Node | None:
-        """Find the entry that this is a misspelling of."""
+        """Find the entry whose name this is a misspelling of."""
         wanted = folded(name)
         if len(wanted) < SHORTEST_NEAR:
             return None
@@ -79,7 +79,7 @@ class Tree:
         return self._by_name[nearest] if best >= NEAR else None
 
     def search(self, query: str, limit: int) -> list[FoundTopic]:
-        """Return topics: first those that the query names, then those with similar words."""
+        """Return topics: first those named in the query, then those with similar words."""
         exact = self.find(query)
         first = exact or self.near(query)
         named_topics = self._topics_of(first) if first else []

@@ -1,4 +1,4 @@
-"""Explain the answer to a lesson's question: in other words, or by an example from the person's work."""
+"""Explain the answer to a lesson's question, in other words or with an example from the person's work."""
 
 from functools import partial
 from typing import Annotated, Literal, TypeAlias
@@ -79,8 +79,8 @@ class Explanation(BaseModel):
 
 
 async def explain(services: ModelServices, user_id: str, lesson_id: str, number: int, how: How) -> Explanation:
-    """Explain the answer to a question that was answered, with one request and one of the judge. Raises `NotFound`,
-    `Invalid` before an answer, `Braked`, and the errors of `structured_output`."""
+    """Explain the answer to a question that was answered, with one request to the tutor and one to the judge. Raises
+    `NotFound`, `Invalid` before the question was answered, `Braked`, and the errors of `structured_output`."""
     await pause.check(services.signals, user_id)
     lesson = await services.lessons.get(user_id, lesson_id)
     if not 0 <= number < len(lesson.practices):

@@ -1,4 +1,4 @@
-"""Learning in the API: the path, due questions, and lessons. The right option is shown only after an answer."""
+"""Learning in the API: the path, due questions, and lessons. The correct option is shown only after an answer."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -87,7 +87,7 @@ class LessonDetail(LessonSummary):
     left_out: int
     """Number of sentences that the check rejected."""
     general: int
-    """Number of sentences without quotes: general knowledge that nothing was checked against."""
+    """Number of sentences without quotes: general knowledge that was not checked against anything."""
     checked: bool
     """True if every sentence cites the library."""
 

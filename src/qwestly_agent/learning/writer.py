@@ -14,20 +14,20 @@ from qwestly_agent.services import Services
 from qwestly_agent.workflow_state import state
 
 # --- start ------------------------------------------------------------------------------------------------------------
-# Start to write a lesson: on a module that was chosen on the page, on the next module of a topic, or on a topic
-# that the library lacks.
+# Start writing a lesson: on a module chosen on the page, on the next module of a topic, or on a topic that the library
+# lacks.
 
 
 MOST_A_DAY = 20
 KEPT = ("writing", "ready")
 DAY_SECONDS = 86_400.0
 MOST_READ = 200
-"""Number of the user's lessons that are read to see what they have learned."""
+"""Number of the user's lessons that are read to determine what they have learned."""
 
 
 async def start_chosen(services: Services, user_id: str, name: str) -> Lesson:
-    """Start a lesson on the library's module with this title, or on the next module of this topic, or return the one
-    that there is. Raises `NotFound` for any other name, and what `start_lesson` raises."""
+    """Start a lesson on the library module with this title or on the next module of this topic, or return the existing
+    lesson. Raises `NotFound` for any other name, and the errors of `start_lesson`."""
     tree, before = Tree(await services.topics.list_modules()), await _lessons(services, user_id)
     module = _next_module(tree, name, before)
     if module is None:
@@ -52,7 +52,7 @@ async def start_lesson(
     wish: str = "",
     language: str = "",
 ) -> Lesson:
-    """Start a lesson, or return the existing one for the same offer or choice. `asked_at` identifies it.
+    """Start a lesson, or return the existing one for the same offer or choice, which `asked_at` identifies.
 
     Raises `Invalid`, `Braked` and `Unavailable`.
     """
@@ -88,7 +88,8 @@ async def _lessons(services: Services, user_id: str) -> list[Lesson]:
 
 
 def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | None:
-    """Return the module with this name. For a topic, return its first module without a lesson, otherwise its first."""
+    """Return the module with this name. For a topic, return its first module without a lesson or, if there is none, its
+    first module."""
     node = tree.find(name)
     if node is None or node.granularity == "subject":
         return None
@@ -100,7 +101,7 @@ def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | N
 
 
 # --- keep -------------------------------------------------------------------------------------------------------------
-# Publish the lesson to its user and schedule its questions, once.
+# Publish the lesson to the user and schedule its questions, once.
 
 
 READY = "Your lesson is ready"

@@ -1,1 +1,1 @@
-"""Clients and models of the providers of language models and embeddings."""
+"""Clients for language models and embeddings, and the models of each provider."""

@@ -1,4 +1,4 @@
-"""The HTTP client of every provider, and overridden private methods of libraries."""
+"""The HTTP client for all providers, and overrides of private library methods."""
 
 import json
 import re
@@ -30,8 +30,8 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.text.clean import well_formed
 
 # --- vendor patches ---------------------------------------------------------------------------------------------------
-# Override private methods of libraries, and read the streams of servers that only resemble OpenAI's. Review the former
-# with every new version of openai or pydantic-ai: `tests/unit/llm/test_vendor_patches.py` names those versions.
+# Override private library methods, and read the streams of servers that only resemble OpenAI's. Review the overrides
+# for every new version of openai or pydantic-ai: `tests/unit/llm/test_vendor_patches.py` names the reviewed versions.
 #
 # Observed with DeepSeek, vLLM, SGLang, Ollama and proxies: a tool's name repeated in each delta, several calls under
 # one index, arguments sent twice or as snapshots; `<｜DSML｜…>`, `<｜tool▁calls▁begin｜>` and `<think>` in the content.
@@ -42,7 +42,7 @@ from qwestly_agent.text.clean import well_formed
 
 @dataclass(frozen=True)
 class ReadCall:
-    """A reconstructed tool call. Arguments that are not a JSON object are kept as written."""
+    """A reconstructed tool call. Arguments that are not a JSON object are kept as received."""
 
     name: str
     arguments: str
@@ -55,7 +55,7 @@ class _Call:
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     pieces: list[tuple[str | None, str]] = field(default_factory=list)
-    """Parts of the arguments, each with the call's id if its delta had one."""
+    """Parts of the arguments, each with the call's id if its delta contained one."""
 
     @property
     def is_whole(self) -> bool:
@@ -65,8 +65,8 @@ class _Call:
 
 
 class ToolCallReader:
-    """Collects the deltas of a stream's tool calls. They are interpreted at the end, when all are known, because the
-    same delta can be a repetition in one stream and a new call in another."""
+    """Collects the deltas of a stream's tool calls. They are interpreted only at the end, because the same delta can be
+    a repetition in one stream and a new call in another."""
 
     def __init__(self, tools: Collection[str]) -> None:
         self._tools = frozenset(tools)
@@ -88,12 +88,12 @@ class ToolCallReader:
             call.pieces.append((call_id, text))
 
     def calls(self) -> list[ReadCall]:
-        """Return the calls that have a name. A repeated call is returned once per index."""
+        """Return the calls that have a name. If a call is repeated, it is returned once per index."""
         read = [(call.index, each) for call in self._calls if call.names for each in self._read(call)]
         return [*{(index, each.name, _plain(each.arguments)): each for index, each in reversed(read)}.values()][::-1]
 
     def _continued(self, index: int | None, call_id: str | None, name: str) -> _Call | None:
-        """Return the call that a delta continues; None if it begins another."""
+        """Return the call that a delta continues; None if the delta begins a new call."""
         here = [call for call in self._calls if index is None or call.index in (index, None)]
         known = next((call for call in reversed(here) if call_id in call.ids), None) if call_id else None
         if known:
@@ -106,7 +106,7 @@ class ToolCallReader:
         last = here[-1]
         if self._is_another(last, name):
             return None
-        if call_id and last.ids and name:  # another call, unless the server makes up an id for each delta
+        if call_id and last.ids and name:  # a new call, unless the server invents an id for each delta
             return None if last.is_whole else last
         return last
 
@@ -127,7 +127,8 @@ class ToolCallReader:
             yield ReadCall(name, arguments, call_id if place == 0 else given)
 
     def _name(self, pieces: Sequence[str]) -> str:
-        """Return the tool that a name in pieces, repeated or growing, refers to; otherwise the name as written."""
+        """Return the tool that a name refers to, even if the name comes in pieces, is repeated or grows; otherwise
+        return the name as received."""
         distinct = [name for place, name in enumerate(pieces) if place == 0 or name != pieces[place - 1]]
         written = ["".join(pieces), "".join(distinct), pieces[-1], pieces[0]]
         for name in written:
@@ -138,7 +139,7 @@ class ToolCallReader:
 
 
 def _arguments(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Return the arguments of each call in these pieces, with the call's id if it differs from the first."""
+    """Return the arguments of each call in these pieces, with the call's id if it is not that of the first call."""
     if (read := _read_pieces([piece for _, piece in pieces])) and len(read) == 1:
         return [(None, read[0])]
     by_id: dict[str | None, list[str]] = {}
@@ -151,7 +152,7 @@ def _arguments(pieces: Sequence[tuple[str | None, str]]) -> list[tuple[str | Non
 
 
 def _read_pieces(pieces: Sequence[str]) -> list[str]:
-    """Return the JSON objects in these pieces, which may be consecutive, snapshots, or each sent twice."""
+    """Return the JSON objects in these pieces, which may be consecutive parts, snapshots, or duplicates."""
     whole = well_formed("".join(pieces))
     if whole.strip() in ("", "null"):
         return ["{}"]
@@ -166,7 +167,7 @@ def _read_pieces(pieces: Sequence[str]) -> list[str]:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """Parse a text, or a JSON string in it, as an object; None if it is not one."""
+    """Parse a text, or a JSON string inside it, as an object; None if it is not one."""
     try:
         value = json.loads(text)
         value = json.loads(value) if isinstance(value, str) else value
@@ -176,7 +177,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def _plain(arguments: str) -> str:
-    """Normalize arguments, so that equal ones are equal texts."""
+    """Normalize arguments, so that equal arguments become equal texts."""
     read = _object_in(arguments)
     return arguments if read is None else json.dumps(read, sort_keys=True)
 
@@ -185,7 +186,7 @@ _BETWEEN_OBJECTS = re.compile(r"(?:\s|,|null\b|```(?:json)?)*")
 
 
 def _objects(text: str) -> list[str]:
-    """Return the complete JSON objects at a text's beginning."""
+    """Return the complete JSON objects at the beginning of a text."""
     found: list[str] = []
     decoder, at = json.JSONDecoder(), 0
     while (between := _BETWEEN_OBJECTS.match(text, at)) and text.startswith("{", at := between.end()):
@@ -199,7 +200,7 @@ def _objects(text: str) -> list[str]:
 
 
 def _distinct(texts: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Remove duplicates and, if anything is left, empty objects, which some servers send before the arguments."""
+    """Remove duplicates and, if anything else remains, empty objects, which some servers send before the arguments."""
     kept = {_plain(text): (call_id, text) for call_id, text in reversed(texts)}
     if len(kept) > 1:
         kept.pop("{}", None)
@@ -211,7 +212,7 @@ def _distinct(texts: Sequence[tuple[str | None, str]]) -> list[tuple[str | None,
 _OPENS = r"(?:<|&lt;)\s*/?\s*"
 _WORD = r"[A-Za-z_▁][\w▁ :.-]{0,60}"
 _MARKUP = re.compile(
-    rf"{_OPENS}[|｜]*｜"  # DeepSeek's bars, which nothing else begins with
+    rf"{_OPENS}[|｜]*｜"  # DeepSeek's bars, with which nothing else begins
     rf"|{_OPENS}\|+[A-Za-z_][\w▁.:-]{{0,60}}\||{_OPENS}\w+▁"
     rf"|(?:{_OPENS})?[|｜]+\s*DSML\s*[|｜]|｜\s*{_WORD}\s*｜>|｜\s*\w+▁"
     rf"|{_OPENS}(?:\w+:)?(?:tool|function)_?(?:call|result|response|output)\w*(?:[\s>]|&gt;)"
@@ -228,7 +229,7 @@ _ENDS_ANSWER = re.compile(
     r"(?:(?:<|&lt;)\s*[|｜]+\s*(?:end[▁_]of[▁_]\w+|endoftext|im_end|eo[tm]_id)\s*[|｜]+\s*(?:>|&gt;)\s*)+",
     re.IGNORECASE,
 )
-"""If this follows text, the answer is complete and no call is meant."""
+"""If this follows text, the answer is complete and the markup is not meant as a call."""
 
 LONGEST_TAG_CHARACTERS = 100
 _BEGINNING = re.compile(
@@ -238,20 +239,20 @@ _BEGINNING = re.compile(
     r"|\[/?(?-i:[A-Z_]{0,12})$",
     re.IGNORECASE,
 )
-"""Matches the end of a text that may continue as a tag."""
+"""Matches text at the end that may be the beginning of a tag."""
 _CUT_TAG = re.compile(
     r"(?:<|&lt;)\s*/?\s*(?:[|｜]|(?:\w+:)?(?:thi|reaso|thou|tool_|func|invok|param))|[|｜]\s*DS|▁", re.IGNORECASE
 )
-"""Matches the end of an answer that was cut off within a tag."""
+"""Matches an answer that was cut off inside a tag."""
 
 
 class VisibleText:
-    """The visible text of an answer: thoughts are removed, and so are markup and everything after it. Surrogate pairs
-    are joined. A possible tag is held back until it is complete."""
+    """The visible text of an answer: thoughts are removed, and so are tool-call markup and everything after it.
+    Surrogate pairs are joined. A possible tag is held back until it is complete."""
 
     def __init__(self) -> None:
         self._markup = ""
-        """The first tag that belongs neither to the text nor to a thought, and the beginning of what follows it."""
+        """The first tag that is part of neither the text nor a thought, and the beginning of what follows it."""
         self._is_cut = False
         self._held = ""
         self._thinks = False
@@ -263,7 +264,7 @@ class VisibleText:
         return self._is_cut or bool(self._markup and not _ENDS_ANSWER.fullmatch(self._markup))
 
     def feed(self, text: str) -> str:
-        """Return the text that may be shown now."""
+        """Return the text that can be shown now."""
         if self._markup:
             self._markup += text[:LONGEST_TAG_CHARACTERS]
             return ""
@@ -284,7 +285,7 @@ class VisibleText:
         return self._visible_text(shown)
 
     def end(self) -> str:
-        """Return the rest at the end of the answer."""
+        """Return the remaining text at the end of the answer."""
         rest, self._held = self._held, ""
         if self._thinks or _CUT_TAG.match(rest):
             self._is_cut = True
@@ -292,14 +293,14 @@ class VisibleText:
         return self._visible_text(rest)
 
     def _visible_text(self, text: str) -> str:
-        if not self._began:  # text after a thought begins with empty lines
+        if not self._began:  # after a thought, the text begins with empty lines
             text = text.lstrip()
             self._began = bool(text)
         return well_formed(text)
 
 
 def _held_from(text: str) -> int:
-    """Return where the part begins that must be held back: a possible tag or half a surrogate pair."""
+    """Return where the text to hold back begins: a possible tag or half a surrogate pair."""
     start = max(0, len(text) - LONGEST_TAG_CHARACTERS)
     beginning = _BEGINNING.search(text, start)
     if beginning:
@@ -314,14 +315,14 @@ UNAUTHORIZED = 401
 RETRIED_REFUSALS = (408, 409, 429)
 """Statuses below 500 that are retried: the same request may succeed later."""
 LONGEST_WAIT_SECONDS = 10.0
-"""The longest time that a person waits for the first word."""
+"""The longest time that a user waits for the first word."""
 
 
 class PatchedCompletions(AsyncCompletions):
     async def create(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, *, stream: bool, extra_headers: Any = None, extra_body: Any = None, timeout: Any = not_given, **body: Any
     ) -> Any:
-        """Send the body unchanged. pydantic-ai already uses the API's field names; the library would search each
+        """Send the body unchanged. pydantic-ai already uses the API's field names, but the library would search each
         message and tool for aliases."""
         return await self._post(
             "/chat/completions",
@@ -344,8 +345,8 @@ class PatchedChat(AsyncChat):
 class PatchedClient(AsyncOpenAI):
     longest_wait_seconds = LONGEST_WAIT_SECONDS
     renewed_key: Callable[[], Awaitable[str]] | None = None
-    """Reads the key again, as a rejected one may have been rotated. The request is then sent once more. This does not
-    count as an attempt, because the provider did not process the first one."""
+    """Reads the key again, because a rejected key may have been rotated. The request is then sent once more. This does
+    not count as an attempt, because the provider did not process the first one."""
 
     @cached_property
     def chat(self) -> PatchedChat:
@@ -373,13 +374,14 @@ class PatchedClient(AsyncOpenAI):
         if response.is_error:
             try:
                 await response.aread()
-            except httpx2.RequestError:  # a truncated error page: its status suffices
+            except httpx2.RequestError:  # the error page was truncated, but its status is enough
                 await response.aclose()
                 return httpx2.Response(response.status_code, headers=response.headers, request=request)
         return response
 
     def _should_retry(self, response: httpx2.Response) -> bool:
-        # Check before the library, which honors `x-should-retry: true` on any refusal, and waits for up to two minutes.
+        # Check before the library does: it honors `x-should-retry: true` on any rejection, and waits for up to two
+        # minutes.
         if response.status_code < 500 and response.status_code not in RETRIED_REFUSALS:
             return False
         wait = self._parse_retry_after_header(response.headers)
@@ -389,15 +391,16 @@ class PatchedClient(AsyncOpenAI):
 
 
 class PatchedChatModel(OpenAIChatModel):
-    """Reports JSON of an unexpected shape as a provider error; the library would fail with other exceptions."""
+    """Reports JSON with an unexpected structure as a provider error, where the library would raise other exceptions."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._kept: dict[str, tuple[ToolDefinition, ToolDefinition]] = {}
-        """By tool name: its last definition, and the same in the provider's format."""
+        """By tool name: the tool's last definition, and the same definition in the provider's format."""
 
     def customize_request_parameters(self, model_request_parameters: ModelRequestParameters) -> ModelRequestParameters:
-        """Transform each tool only once: requests repeat the tools, and tracing would transform them all again."""
+        """Transform each tool only once, because all requests contain the same tools, and tracing would transform them
+        again."""
         tools, kept = model_request_parameters.function_tools, self._kept
         missing: list[ToolDefinition] = []
         for each in tools:
@@ -426,7 +429,7 @@ class PatchedChatModel(OpenAIChatModel):
         announce: bool,  # noqa: ARG002
     ) -> tuple[list[ModelMessage], bool]:
         # Imitations of a frame are already quoted (`text.quoted`). The library's note about them would tell the model,
-        # before the cached prefix, that such blocks have authority.
+        # before the cached prefix, that such blocks are authoritative.
         return messages, False
 
     async def _process_streamed_response(self, *args: Any, **kwargs: Any) -> OpenAIStreamedResponse:
@@ -443,11 +446,12 @@ class PatchedChatModel(OpenAIChatModel):
 
 
 HAS_MARKUP = "has_markup"
-"""Key in a response's `provider_details`: the model wrote a tool call, or an unclosed thought, as text."""
+"""Key in a response's `provider_details`: the model wrote a tool call or an unclosed thought as text."""
 
 
 class PatchedStreamedResponse(OpenAIStreamedResponse):
-    """Pass on text and tool calls as corrected by `Words` and `ToolCallReader`, the calls at the end of the stream."""
+    """Yields text and tool calls as corrected by `VisibleText` and `ToolCallReader`; tool calls come at the end of the
+    stream."""
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         asked = self._parts_manager.model_request_parameters
@@ -481,7 +485,7 @@ class PatchedStreamedResponse(OpenAIStreamedResponse):
         return ()
 
     def _map_finish_reason(self, key: Any) -> FinishReason | None:
-        # DeepSeek's own value, api-docs.deepseek.com/api/create-chat-completion: it ran out of capacity midway.
+        # DeepSeek's own value (api-docs.deepseek.com/api/create-chat-completion): it ran out of capacity midway.
         return "error" if key == "insufficient_system_resource" else super()._map_finish_reason(key)
 
 
@@ -494,17 +498,17 @@ def _its_shape_trusted() -> Iterator[None]:
 
 
 # --- client -----------------------------------------------------------------------------------------------------------
-# Make the HTTP client of every provider. Only this client retries requests.
+# Create the HTTP client of every provider. Only this client retries requests.
 #
-# It retries once and honors Retry-After: it waits for a short time, and fails at once if the wait is longer. Every
-# library here retries by default, and retries multiply: two attempts in each of three layers are eight requests. State
-# machines retry a whole state instead, when no person waits for an answer.
+# It retries once and honors Retry-After if the wait is short; if the wait is long, it fails immediately. Every library
+# here retries by default, and retries multiply: two attempts in each of three layers are eight requests. When no user
+# is waiting for an answer, state machines retry a whole state instead.
 
 
 PROVIDER_ADDRESSES = {"deepseek": "https://api.deepseek.com", "openai": "https://api.openai.com/v1"}
 
 Renew: TypeAlias = Callable[[], Awaitable[Settings]]
-"""Reads the secrets again, and returns the settings with them."""
+"""Reads the secrets again, and returns the settings that include them."""
 
 ATTEMPTS_PER_REQUEST = 2
 """Only the provider's client retries: retries at several layers multiply."""
@@ -523,9 +527,9 @@ def make_openai_client(
     longest_wait_seconds: float = LONGEST_WAIT_SECONDS,
     renewed_key: Callable[[], Awaitable[str]] | None = None,
 ) -> AsyncOpenAI:
-    """Make a client for any OpenAI-compatible server. `key_needed_for` is the name of the variable that must hold
-    the key; a server set by `model_base_url` may need none. `renewed_key` reads the key again after the server
-    rejected it."""
+    """Create a client for any OpenAI-compatible server. `key_needed_for` is the name of the variable that must contain
+    the key; a server set by `model_base_url` may need none. `renewed_key` reads the key again after the server rejected
+    it."""
     if key_needed_for and not api_key:
         raise InvalidSettings(f"Missing in the environment: {key_needed_for} (or the address of another server).")
     client = PatchedClient(

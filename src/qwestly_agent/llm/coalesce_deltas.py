@@ -1,7 +1,7 @@
 """Join a model's deltas in the HTTP transport, before they are processed.
 
-A model sends a few letters at a time, and each delta costs a parse, a validated model, an event of the agent, an
-encoded chunk and a write to a socket. Deltas that arrive within a short window are joined, which saves that cost.
+A model sends a few letters at a time, and each delta costs a parse, a validated model, an agent event, an encoded chunk
+and a write to a socket. Joining the deltas that arrive within a short window saves that cost.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from pydantic_core import from_json, to_json
 
 LONGEST_LINE_BYTES = 1024 * 1024
 LONGEST_STREAM_BYTES = 16 * 1024 * 1024
-"""Also the limit of data buffered for a slow reader; reading stops there."""
+"""Also the limit of data buffered for a slow reader; beyond it, nothing more is read from the provider."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
@@ -25,10 +25,10 @@ class CoalescingTransport(httpx2.AsyncBaseTransport):
     """Joins consecutive content deltas of streamed chat completions. All other data is passed on unchanged and in
     order.
 
-    Only an event's data lines are passed on: the openai client takes a blank line after `id:`, `retry:` or `event:` for
+    Only an event's data lines are passed on: the openai client treats a blank line after `id:`, `retry:` or `event:` as
     an event with invalid JSON, and ends the stream with an error.
 
-    The first delta is passed on at once. Each later one opens a window; all deltas within it are sent as one at its
+    The first delta is passed on immediately. Each later one opens a window; all deltas within it are sent as one at its
     end, so text is delayed by at most one window. A window of 0 disables joining.
     """
 
@@ -59,7 +59,7 @@ def _is_event_stream(response: httpx2.Response) -> bool:
 class _JoinedStream(httpx2.AsyncByteStream):
     """Reads in a separate task, because waiting for the end of a window must not stop reading from the provider.
 
-    It is its own iterator, because the openai client iterates a second time to drain what follows `[DONE]`.
+    It is its own iterator, because the openai client iterates a second time to drain the data after `[DONE]`.
     """
 
     def __init__(self, inner: httpx2.AsyncByteStream, window_seconds: float) -> None:
@@ -92,11 +92,11 @@ class _JoinedStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         if self._pump:
-            if not self._ended:  # else it is closing, and an interrupted close would lose a connection of the pool
+            if not self._ended:  # otherwise it is closing, and interrupting that would lose a pooled connection
                 self._pump.cancel()
             with anyio.CancelScope(shield=True):
                 await asyncio.wait([self._pump])
-        if not self._ended:  # nothing was read yet
+        if not self._ended:  # nothing has been read yet
             self._ended = True
             self._error = _closed()
             self._wake()
@@ -115,7 +115,7 @@ class _JoinedStream(httpx2.AsyncByteStream):
         except asyncio.CancelledError:
             self._error = _closed()
             raise
-        except Exception as error:  # raised to the reader after it got everything before
+        except Exception as error:  # raised once the reader has received all data before it
             self._error = error
         finally:
             self._let_go()
@@ -180,8 +180,8 @@ class _Held:
 
 
 class _Events:
-    """Splits a stream into its server-sent events, each with the blank line that ends it. Accepts all three kinds of
-    line ends."""
+    """Splits a stream into its server-sent events, each including the blank line that ends it. Accepts all three kinds
+    of line endings."""
 
     def __init__(self) -> None:
         self._read = 0
@@ -199,7 +199,7 @@ class _Events:
         if self._read > LONGEST_STREAM_BYTES:
             raise self._too_long("stream", LONGEST_STREAM_BYTES)
         begin = line = 0
-        if self._after_cr and chunk.startswith(b"\n"):  # one line end in two chunks
+        if self._after_cr and chunk.startswith(b"\n"):  # one line ending split across two chunks
             line = 1
             if not self.rest:
                 begin = 1

@@ -17,25 +17,25 @@ from qwestly_agent.domain.memory import DIMENSIONS
 MODEL = "text-embedding-3-small"
 ATTEMPT_SECONDS = 3.0
 TIMEOUT_SECONDS = 7.0
-"""Limit for both attempts together, so that the search by words still fits in a tool's ten seconds."""
+"""Limit for both attempts together, which leaves time for the search by words within a tool's ten seconds."""
 LONGEST_WAIT_SECONDS = 1.0
-"""Longest wait before the second attempt. If the provider asks for a longer one, no second attempt is made."""
+"""Longest wait before the second attempt. If the provider requests a longer wait, there is no second attempt."""
 LONGEST_TEXT_CHARACTERS = 24_000
-"""The model reads up to 8,191 tokens; three characters a token is a cautious estimate for English, and enough for a
+"""The model reads up to 8,191 tokens; three characters per token is a cautious estimate for English, and enough for a
 search."""
 
 
 REFUSALS = (401, 402, 403, 404)
-"""Statuses that affect every request: key, billing, model name. A 400 may affect one text only."""
+"""Statuses that affect every request: key, billing, model name. A 400 may affect only one text."""
 
 
 USD_A_MILLION_TOKENS = 0.02
-"""From openai.com/api/pricing, November 2026."""
+"""Source: openai.com/api/pricing, November 2026."""
 CHARACTERS_A_TOKEN = 3
 
 
 def cost_usd(texts: Sequence[str]) -> float:
-    """Estimate the cost of embedding these texts, rounded up rather than down."""
+    """Estimate the cost of embedding these texts, erring on the high side."""
     return sum(len(each[:LONGEST_TEXT_CHARACTERS]) for each in texts) / CHARACTERS_A_TOKEN * USD_A_MILLION_TOKENS / 1e6
 
 
@@ -46,8 +46,8 @@ class Embeddings:
     """Called with the model (`provider:name`) and the status."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in order, with one request. Raises `Unavailable`, or its subclass
-        `ModelRefused` if the provider refuses every request."""
+        """Return a vector for each text, in order, with a single request. Raises `Unavailable`, or its subclass
+        `ModelRefused` if the provider rejects every request."""
         if not texts:
             return []
         try:
@@ -61,7 +61,7 @@ class Embeddings:
                     self.on_refusal(f"openai:{MODEL}", error.status_code)
                 raise ModelRefused("Search by meaning cannot be reached right now.") from error
             raise Unavailable("Search by meaning cannot be reached right now.") from error
-        # For an HTML page or a truncated object the client fails with various kinds of errors.
+        # The client raises various kinds of errors for an HTML page or a truncated object.
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise Unavailable("Search by meaning cannot be reached right now.") from error
         if sizes != [DIMENSIONS] * len(texts):
@@ -69,7 +69,7 @@ class Embeddings:
         return vectors
 
     async def request(self, texts: Sequence[str]) -> CreateEmbeddingResponse:
-        """Return the provider's answer. Raises `OpenAIError`."""
+        """Return the provider's response. Raises `OpenAIError`."""
         return await self.client.embeddings.create(
             model=MODEL,
             dimensions=DIMENSIONS,
@@ -79,8 +79,7 @@ class Embeddings:
 
 
 # --- query vectors ----------------------------------------------------------------------------------------------------
-# Embed the search queries of one run. Concurrent queries share a request; after a failure the provider is not asked
-# again.
+# Embed the search queries of one run. Concurrent queries share a request; after a failure no further request is sent.
 
 
 @dataclass
@@ -95,7 +94,7 @@ class QueryVectors:
         """Return the query's vector. Raises `Unavailable`, immediately if the provider failed earlier in this run."""
         self._vectors.setdefault(query, None)
         async with self._asking:
-            await asyncio.sleep(0)  # let the other calls of this step add their queries first
+            await asyncio.sleep(0)  # let the other calls of this step add their queries
             return self._vectors[query] or (await self._ask())[query]
 
     async def _ask(self) -> dict[str, list[float]]:

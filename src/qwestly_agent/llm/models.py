@@ -52,37 +52,38 @@ from qwestly_agent.llm.client import (
 
 
 Tier: TypeAlias = Literal["fast", "pro"]
-"""`fast` routes, extracts and answers; `pro` writes what people read, and judges."""
+"""`fast` routes, extracts and answers; `pro` writes texts for people, and judges."""
 
 DEFAULT_MODELS: dict[Tier, str] = {"fast": "deepseek:deepseek-flash", "pro": "deepseek:deepseek-v4-pro"}
 
 TIER_SETTINGS: dict[Tier, ModelSettings] = {
-    # No tier thinks: it would delay the first word by seconds, and a thinking DeepSeek model refuses the forced tool
-    # call that typed answers need.
+    # No tier uses thinking: it would delay the first word by seconds, and a thinking DeepSeek model rejects the forced
+    # tool call that typed answers need.
     "fast": ModelSettings(temperature=0.3, max_tokens=4_000, thinking=False, first_event_timeout=30),
     "pro": ModelSettings(temperature=0.6, max_tokens=8_000, thinking=False, first_event_timeout=60),
 }
-"""`first_event_timeout` covers both attempts of a streamed request. A provider that queues a request sends keep-alives
-for minutes, so that a limit on the silence between bytes is not enough."""
+"""`first_event_timeout` covers both attempts of a streamed request. A provider that queues a request may send
+keep-alives for minutes, so a limit on the silence between bytes is not enough."""
 JUDGE_SETTINGS = ModelSettings(temperature=0, max_tokens=6_000, thinking=False)
 
 SILENCE_SECONDS: dict[Tier, float] = {"fast": 60, "pro": 120}
-"""Maximum time between two bytes of an answer. An answer that is not streamed is complete before its first byte."""
+"""Maximum time between two bytes of an answer. An answer that is not streamed is complete before its first byte is
+sent."""
 
 
 PRICES_NOTED = date(2026, 11, 21)
-"""When the library's prices of `DEFAULT_MODELS` were last compared with the provider's own list,
+"""When the prices of `DEFAULT_MODELS` in the library were last compared with the provider's own list,
 api-docs.deepseek.com/quick_start/pricing."""
 PEAK = datetime(2026, 11, 23, 2, tzinfo=UTC).timestamp()
 """A time at which DeepSeek's peak prices apply."""
 
 
 def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal | None:
-    """Return the price in US dollars of a request sent at this time to `provider:name`. It uses the model's name in the
-    answer, else the requested one, since providers may answer under another name. None if neither has a price: unknown
-    is not free."""
+    """Return the price in US dollars of a request sent to `provider:name` at this time. It uses the model name in the
+    response or, if that has no price, the requested one, since providers may respond under another name. Returns None
+    if neither has a price, because unknown is not free."""
     provider, _, asked = (model_id or "").partition(":")
-    # A provider may report any count; the cost must never be negative.
+    # A provider may report any count, but the cost must never be negative.
     sent, said = max(0, usage.input_tokens), max(0, usage.output_tokens)
     counted = RequestUsage(
         input_tokens=sent, cache_read_tokens=min(max(0, usage.cache_read_tokens), sent), output_tokens=said
@@ -96,7 +97,7 @@ def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at
 
 def _priced_moment(provider: str, at: float) -> datetime:
     moment = datetime.fromtimestamp(at, UTC)
-    # The library knows DeepSeek's peak hours, but not that they apply on working days only.
+    # The library knows DeepSeek's peak hours, but not that they apply only on working days.
     weekend = provider == "deepseek" and moment.weekday() >= SATURDAY
     return moment.replace(hour=0, minute=0) if weekend else moment
 
@@ -105,7 +106,7 @@ SATURDAY = 5
 
 
 def ceiling_price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal:
-    """Return the price of a request for a cost ceiling. A model without a price counts as our most expensive one."""
+    """Return the price of a request for a cost ceiling. A model without a price counts as our most expensive model."""
     price = price_of(model_id, answered, usage, at)
     if price is not None:
         return price
@@ -114,7 +115,7 @@ def ceiling_price_of(model_id: str | None, answered: str | None, usage: RequestU
 
 CHARACTERS_A_TOKEN = 4
 MOST_TOKENS = 100_000_000
-"""Maximum tokens of one answer: a higher reported count is implausible."""
+"""Maximum tokens of one answer; a higher reported count is implausible."""
 
 
 def has_plausible_counts(usage: RequestUsage) -> bool:
@@ -124,7 +125,7 @@ def has_plausible_counts(usage: RequestUsage) -> bool:
 
 
 def estimate_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:
-    """Estimate the usage of an answer without plausible token counts, as if nothing was cached."""
+    """Estimate the usage of an answer without plausible token counts, assuming that nothing was cached."""
     return RequestUsage(
         input_tokens=-(-prompt_characters // CHARACTERS_A_TOKEN),
         output_tokens=-(-answer_characters // CHARACTERS_A_TOKEN),
@@ -135,17 +136,17 @@ def estimate_usage(prompt_characters: int, answer_characters: int) -> RequestUsa
 class TierModel:
     model: Model
     fallback: Model | None
-    """A model of another provider, used if the first cannot answer."""
+    """Another provider's model, used if the first cannot answer."""
     instrumentation: InstrumentationSettings | None = None
-    """How agent runs are traced; None if they are not."""
+    """How agent runs are traced; None if tracing is off."""
 
 
 @dataclass
 class Fallback(AbstractCapability[Any]):
-    """Switches a run to another provider's model after the first one failed. It keeps that model until the end of the
-    run, so that later steps do not ask a provider that is down. The next run tries the first model again, so that a
-    short outage does not move a conversation to a more expensive model for good. The library's `ModelFallback` returns
-    to the first if the second fails too."""
+    """Switches a run to another provider's model after the first model failed. The run keeps that model until its end,
+    so that later steps do not call a provider that is down. The next run tries the first model again, so that a short
+    outage does not move a conversation to a more expensive model for good. The library's `ModelFallback` returns to the
+    first model if the second fails too."""
 
     model: Model
     _failure: Exception | None = field(default=None, init=False)
@@ -180,7 +181,7 @@ class Fallback(AbstractCapability[Any]):
 
 
 class CountedRefusals(AbstractCapability[Any]):
-    """Counts refusals that affect every user, even if a fallback answers instead."""
+    """Counts rejections that affect every user, even if a fallback model answers instead."""
 
     async def on_model_request_error(
         self,
@@ -202,10 +203,10 @@ def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
 
 
 def refuses_all_requests(error: BaseException) -> bool:
-    """True if a provider refuses every request: because of our key, billing, the model's name or our request format.
+    """True if a provider rejects every request, because of our key, billing, the model's name or our request format.
 
-    A refusal of one conversation's content differs only by the error's code and message: the status is 400 for both,
-    and DeepSeek's code is the same for a model that does not exist.
+    When a provider rejects the content of one conversation, only the error's code and message differ: the status is 400
+    in both cases, and DeepSeek uses the same code for a model that does not exist.
     """
     match error:
         case ModelContextWindowExceededError():
@@ -226,7 +227,7 @@ _OF_WHAT_IS_SAID = re.compile(
 
 
 def make_models(settings: Settings, http: httpx2.AsyncClient, renew: Renew | None = None) -> dict[Tier, TierModel]:
-    """Make a model for each tier, with the configured fallback. `renew` reads a rejected key again. Raises
+    """Create a model for each tier, with the configured fallback. `renew` reads a rejected key again. Raises
     `InvalidSettings` for an unknown provider and for a provider without a key."""
     names: dict[Tier, str] = {
         "fast": settings.model_fast or DEFAULT_MODELS["fast"],
@@ -243,10 +244,10 @@ def make_models(settings: Settings, http: httpx2.AsyncClient, renew: Renew | Non
 
 
 def make_judges(settings: Settings, http: httpx2.AsyncClient, renew: Renew | None = None) -> dict[Tier, TierModel]:
-    """Make the judge of each tier's output: the other tier's model, or `MODEL_JUDGE`.
+    """Create the judge of each tier's output: the other tier's model, or `MODEL_JUDGE`.
 
-    A judge has no fallback, because the fallback may have written the text. Raises `InvalidSettings` if a model would
-    judge itself.
+    A judge has no fallback, because the fallback model may have written the text. Raises `InvalidSettings` if a model
+    would judge its own output.
     """
     names = {tier: getattr(settings, f"model_{tier}") or name for tier, name in DEFAULT_MODELS.items()}
     others: dict[Tier, Tier] = {"fast": "pro", "pro": "fast"}
@@ -294,12 +295,12 @@ _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]
 }
 """The provider class for each provider; all of them use the OpenAI protocol."""
 
-# Without this, a stream that a proxy truncated and closed cleanly would pass for a complete answer.
+# Without this, a stream that a proxy truncated and closed cleanly would count as a complete answer.
 _WHOLE_STREAMS = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 PROFILES: dict[str, OpenAIModelProfile] = {
-    # DeepSeek's models think unless it is disabled, api-docs.deepseek.com/guides/thinking_mode; OpenAI rejects the
-    # field. `strict` tools are in beta at DeepSeek, at another URL, and apply to all tools of a request or to none,
-    # api-docs.deepseek.com/guides/tool_calls.
+    # DeepSeek's models think unless this is disabled (api-docs.deepseek.com/guides/thinking_mode); OpenAI rejects the
+    # field. At DeepSeek, `strict` tools are in beta under another URL, and apply to all tools of a request or to none
+    # (api-docs.deepseek.com/guides/tool_calls).
     "deepseek": {
         **_WHOLE_STREAMS,
         "openai_chat_thinking_false_body": {"thinking": {"type": "disabled"}},
@@ -323,7 +324,7 @@ def with_tracing(models: dict[Tier, TierModel], traces: Traces | None) -> dict[T
         tracer_provider=traces.provider,
         include_content=traces.includes_content,
         include_binary_content=False,
-        # It would repeat every tool and instruction in each span.
+        # These parameters would repeat every tool and instruction in each span.
         include_model_request_parameters=False,
     )
     return {tier: replace(model, instrumentation=instrumentation) for tier, model in models.items()}

@@ -1,7 +1,7 @@
 """Ask OpenAI's moderation endpoint whether the author of a message intends self-harm.
 
 `omni-moderation-latest` is free and reads many languages. Only `self-harm/intent` counts: questions about self-harm as
-a topic are answered as usual. A failure is logged, and does not affect the answer.
+a topic are answered as usual. A failure is logged and does not affect the answer.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from qwestly_agent.base.observability import Event, cause_of
 
 MODEL = "omni-moderation-latest"
 PATIENCE_SECONDS = 0.8
-"""Maximum wait for the endpoint, from the start of the turn and before its first word."""
+"""Maximum wait for the endpoint's response, from the start of the turn and before the first word of the answer."""
 LONGEST_TEXT_CHARACTERS = 20_000
 
 
@@ -25,7 +25,7 @@ class Moderation:
     logger: Logger
 
     def start_check(self, text: str | None) -> "asyncio.Task[bool] | None":
-        """Start a check of the message. The task never fails; it returns False if the result is unknown."""
+        """Start checking the message. The task never fails; it returns False if the result is unknown."""
         if self.client is None or not text:
             return None
         return asyncio.create_task(self._means_harm(self.client, text))
@@ -36,7 +36,7 @@ class Moderation:
                 once = client.with_options(max_retries=0)
                 answer = await once.moderations.create(model=MODEL, input=text[:LONGEST_TEXT_CHARACTERS])
             return any(each.categories.self_harm_intent for each in answer.results)
-        # For an HTML page or a truncated object the client fails with various kinds of errors.
+        # The client raises various kinds of errors for an HTML page or a truncated object.
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, RecursionError) as error:
             self.logger.warning(Event.REQUEST_FAILED, extra={"path": "moderation", **cause_of(error)})
             return False

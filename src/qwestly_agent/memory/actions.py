@@ -1,7 +1,7 @@
-"""The actions on memories: store proposed ones, forget for good; and the proposals of both.
+"""The actions on memories (store proposed ones, forget for good) and their proposals.
 
-Their texts are in the record until it is decided, or until they are forgotten, and otherwise only in the memories:
-neither in a mail nor in the state machine's data.
+The texts of memories are kept in the approval's record until it is decided or they are forgotten, and otherwise only in
+the memories themselves: never in a mail or in the state machine's data.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ OUTDATED = (
 )
 MOST_MEMORIES = 100
 MOST_QUESTIONS = 3
-"""Pending questions about memories, after which the next one asks about all of them."""
+"""With this many pending questions about memories, the next question covers all of them."""
 MemoryIds: TypeAlias = Annotated[
     list[Annotated[str, StringConstraints(min_length=1, max_length=128)]], Field(min_length=1, max_length=MOST_MEMORIES)
 ]
@@ -49,7 +49,8 @@ async def _memories_shown(services: Services, user_id: str, args: Keeping) -> di
 
 
 def memory_digest(user_id: str, memory: Memory) -> str:
-    """Return a digest of content, count and status. If it differs later, the memory is not what the user saw."""
+    """Return a digest of content, count and status. If it differs later, the memory is no longer the one the user
+    saw."""
     return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
 
@@ -58,7 +59,7 @@ async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> 
 
 
 async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
-    """Forget the shown memories that still exist; none if their lineage now includes others."""
+    """Forget the memories that were shown and still exist, or none if their lineage now includes others."""
     lineage = await services.memories.find_lineage(effect.user_id, list(args.memories))
     if any(args.memories.get(each.id) != memory_digest(effect.user_id, each) for each in lineage):
         return Changed("")
@@ -75,7 +76,7 @@ async def _activate(services: Services, effect: candidate_app.Effect, args: Keep
 
 async def discard(services: Services, approval: Approval) -> None:
     """Remove memories that were not approved. After a rejection they become tombstones, so that they are not proposed
-    again; after expiry they are deleted, as if they had not been found."""
+    again; after expiry they are deleted, as if they had never been found."""
     memories, tombstones, user_id = services.memories, services.tombstones, approval.user_id
     match approval.status:
         case "rejected":
@@ -83,7 +84,7 @@ async def discard(services: Services, approval: Approval) -> None:
             asked = approval.arguments["memory_ids"]
             proposed = await filter_proposed(memories, user_id, asked)
             await tombstones.begin(user_id, [each.id for each in proposed], services.clock())
-            # Include those that a dead process had started to forget.
+            # Include memories that a process started to forget before it died.
             await tombstones.end(user_id, asked, services.clock())
         case "expired" | "revised" | "failed" | "changed":
             others = await services.approvals.list_pending(user_id, KEEPS_MEMORIES)
@@ -130,12 +131,12 @@ FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memori
 
 
 def approval_id_of_batch(batch_id: str) -> str:
-    """Return the id of a batch's approval; requesting twice makes one record."""
+    """Return the id of a batch's approval, so that requesting it twice creates one record."""
     return f"ap_{sha256_hex('memories', batch_id)[:32]}"
 
 
 def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], conversation_id: str) -> Proposal:
-    """Propose to store memories; `memories` are those of `memory_ids` that still wait for approval, in the order
+    """Propose to store memories. `memories` are those of `memory_ids` that still wait for approval, in the order
     shown."""
     return Proposal(
         KEEP_MEMORIES,
@@ -147,7 +148,7 @@ def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], con
 
 
 def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
-    """Propose to forget; `memories` are all that would be forgotten, including their lineage."""
+    """Propose to forget memories. `memories` are all that would be forgotten, including their lineage."""
     title = "Forget this for good" if len(memories) == 1 else f"Forget these {len(memories)} for good"
     changes = tuple(
         Change(name=format_value(each.type).capitalize(), before=each.content, after=None) for each in memories
@@ -162,7 +163,7 @@ def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
 
 
 def outdated_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
-    """Propose to forget outdated memories; `memories` are those that may no longer be true, including their lineage."""
+    """Propose to forget outdated memories. `memories` are those that may no longer be true, including their lineage."""
     proposal = forget_proposal(user_id, memories)
     return replace(
         proposal,
@@ -179,7 +180,7 @@ def _preview(memories: Sequence[Memory]) -> Preview:
     else:
         title = "Remember something you said" if one else f"Remember {count} things you said"
     return Preview(
-        title=title,  # the title is stored and mailed, so it contains no text of the memories
+        title=title,  # the title is stored and mailed, so it contains no text from the memories
         changes=tuple(
             Change(
                 name=format_value(each.type).capitalize(), before=None, after=each.content, evidence=(_quoted(each),)

@@ -19,7 +19,7 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
 
 # --- write ------------------------------------------------------------------------------------------------------------
-# Write a memory: the only way in which notes and the user's statements become memories.
+# Write a memory: notes and the user's statements become memories only here.
 
 
 HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
@@ -41,10 +41,10 @@ async def write_memory(
 ) -> Memory | None:
     """Add the memory, or count a repetition of an equal one; return the resulting memory, or None if it is gone.
 
-    An active memory supersedes those it replaces; a proposed one does so after approval. `was_unchecked`: it is the
-    judged version of the memory with its id. `events` returns the events of an added memory from its id. `is_forgotten`
-    is called after writing: either it sees that the user had the same content forgotten meanwhile, or the forgetting
-    sees this memory.
+    An active memory supersedes those it replaces; a proposed one does so after approval. `was_unchecked`: this is the
+    judged version of the unchecked memory with the same id. `events` maps the id of the added memory to its events.
+    `is_forgotten` is called after writing, so that either it sees a concurrent forgetting of the same content, or the
+    forgetting sees this memory.
     """
     key, now = hash_of(memory.content), services.clock()
     if was_unchecked:
@@ -75,8 +75,8 @@ async def write_memory(
 async def count_repetition(
     memories: Memories, clock: Clock, user_id: str, memory_id: str, said: Memory, replaces: Sequence[str] = ()
 ) -> Memory | None:
-    """Count a repetition of a memory; if both are active, supersede those that the new one replaces. None if it is
-    gone."""
+    """Count a repetition of a memory; if both are active, supersede those that the new one replaces. Returns None if
+    the memory is gone."""
     await memories.reinforce(
         user_id, memory_id, said.source.message_ids, said.last_seen, about_writing=said.about_writing
     )
@@ -95,19 +95,19 @@ async def keep(
     known: Memory | None,
     is_forgotten: Callable[[Memory], Awaitable[bool]] | None = None,
 ) -> Memory:
-    """Write a memory that the user asked for, replacing the `known` one if given. Raises `Invalid` if it was just
-    forgotten, or if the known one is no longer active."""
+    """Write a memory that the user asked to store, replacing the `known` one if given. Raises `Invalid` if the memory
+    was just forgotten, or if the known one is no longer active."""
     now, where = services.clock(), memory.source.conversation_id
     corrects = known is not None and known.status == "active" and memory.status != "unchecked"
 
     def events(memory_id: str) -> list[ActivityEvent]:
-        # A correction is reported with the replaced memory, after replacing it.
+        # A correction is reported with the memory that it replaces, after the replacement.
         return [] if corrects else [of_memory("remembered", user_id, memory_id, now, conversation_id=where)]
 
     kept = await write_memory(services, user_id, memory, vector, events=events, is_forgotten=is_forgotten)
     if kept is None:
         raise Invalid(FORGOTTEN)
-    if kept.status == "proposed":  # an equal one that waited for approval
+    if kept.status == "proposed":  # an identical memory was already waiting for approval
         await services.memories.activate_proposed(user_id, [kept.id], now)
     if known and known.id != kept.id and memory.status != "unchecked":
         event = of_memory("corrected", user_id, kept.id, now, conversation_id=where)
@@ -122,12 +122,12 @@ async def keep(
 
 
 async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
-    """True if an earlier invocation wrote it."""
+    """True if an earlier invocation already wrote the memory."""
     return memory.status in {each.status for each in await memories.get_many(user_id, [memory.id])}
 
 
 async def _remove_new(services: Services, user_id: str, memory_id: str, replaced_id: str) -> None:
-    """Remove the new memory, because the one it was to replace was forgotten, or replaced by another."""
+    """Remove the new memory, because the one it was to replace was forgotten or replaced by another."""
     [won, *_] = [each.superseded_by for each in await services.memories.get_many(user_id, [replaced_id])] or [None]
     if not (won and await services.memories.supersede(user_id, memory_id, won, services.clock())):
         await services.memories.discard(user_id, [memory_id])
@@ -135,7 +135,7 @@ async def _remove_new(services: Services, user_id: str, memory_id: str, replaced
 
 
 # --- edit -------------------------------------------------------------------------------------------------------------
-# The user's own changes on the memories page: correct, undo, explain.
+# Changes that the user makes on the memories page: correct, undo, explain.
 
 
 _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
@@ -148,13 +148,13 @@ class Provenance:
     memory: Memory
     said_on: date | None
     title: str
-    """Title of the conversation in which it was said; empty if that was deleted."""
+    """Title of the conversation in which the user said it; empty if the conversation was deleted."""
     before: tuple[Memory, ...]
-    """The memories that it replaced."""
+    """The memories that this one replaced."""
 
 
 async def correct(services: ModelServices, user_id: str, memory_id: str, content: str) -> Memory:
-    """Replace a memory with the user's text; the older one is superseded and keeps its text. Raises `NotFound`,
+    """Replace a memory with the user's text; the old one is marked as superseded and keeps its text. Raises `NotFound`,
     `Invalid` and `Unavailable`."""
     known = await services.memories.get(user_id, memory_id)
     if known.status not in ("active", "proposed", "unchecked"):
@@ -180,12 +180,11 @@ async def correct(services: ModelServices, user_id: str, memory_id: str, content
 
 
 async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Memory]:
-    """Undo that a memory was stored or corrected, within a day. Memories that it had replaced become active again and
-    are returned. A tombstone prevents extracting the same words again. Raises `NotFound`, `Invalid` and
-    `Unavailable`."""
+    """Undo storing or correcting a memory, within a day. Memories that it had replaced are reactivated and returned. A
+    tombstone prevents extracting the same words again. Raises `NotFound`, `Invalid` and `Unavailable`."""
     try:
         memory = await services.memories.get(user_id, memory_id)
-    except NotFound:  # also when retrying an undo that did not finish
+    except NotFound:  # also when an unfinished undo is retried
         await services.tombstones.end(user_id, [memory_id], services.clock())
         raise
     if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
@@ -198,7 +197,7 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
     event = of_memory("undone", user_id, memory_id, services.clock())
     corrected = await services.tombstones.begin(user_id, [memory_id], services.clock(), event)
     await services.tombstones.end(user_id, [memory_id], services.clock())
-    if newer := corrected.get(memory_id):  # by the user, at the same moment
+    if newer := corrected.get(memory_id):  # the user corrected it at the same moment
         for each in restored:
             await services.memories.supersede(user_id, each.id, newer, services.clock())
     await services.conversations.drop_contexts(user_id)

@@ -1,4 +1,4 @@
-"""The states of `consolidate` that have effects, and their undo."""
+"""The states of `consolidate` that have effects, and how to undo them."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,7 +21,7 @@ USERS_AT_ONCE = 100
 
 @state(ConsolidationPage, ignores_brake=True)
 async def find_users(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """Continue where the last night ended, and after the last id with the first, up to where this night began."""
+    """Continue where the last night ended, wrap around after the last id, and stop where this night began."""
     room = min(USERS_AT_ONCE, services.settings.users_a_night - page.seen)
     if page.began_after is None:
         began = await services.sweeps.position("consolidate") or ""
@@ -41,7 +41,7 @@ async def find_users(services: Services, page: ConsolidationPage) -> Consolidati
 
 
 async def _next_users(merges: Merges, page: ConsolidationPage, limit: int) -> tuple[list[str], bool]:
-    """Return the users, and whether the night has passed the last id and continued with the first."""
+    """Return the users, and whether the night has wrapped around to the first id."""
     if page.again:
         return await merges.list_due_users(page.after, limit, page.began_after), True
     users = await merges.list_due_users(page.after, limit)
@@ -51,7 +51,7 @@ async def _next_users(merges: Merges, page: ConsolidationPage, limit: int) -> tu
 
 
 # --- apply ------------------------------------------------------------------------------------------------------------
-# Apply a run's replacements from the journal, and ask about memories that may be outdated.
+# Apply a run's replacements from the journal, and ask the user about memories that may be outdated.
 
 
 @state(ConsolidationState)
@@ -67,21 +67,21 @@ async def apply(services: Services, given: ConsolidationState) -> ConsolidationS
 
 async def _replace(merges: Merges, clock: Clock, run: ConsolidationRun, each: ReplacedMemory) -> None:
     await merges.replace(run.user_id, each.gone, each.by, each.status, run.run_id, clock())
-    # It keeps its own text, quote and trust, even if a merged memory is less trusted.
+    # The remaining memory keeps its own text, quote and trust, even if a merged one is less trusted.
     await merges.absorb(run.user_id, each.by, each.gone)
-    # The user forgot or corrected it since the plan was made, so it can no longer replace the other one. Checked last,
-    # so that a later forgetting finds what it replaced.
+    # If the user has forgotten or corrected the replacement since the plan was made, it can no longer replace the other
+    # memory. Checked last, so that a later forgetting finds what it replaced.
     if not await merges.is_current(run.user_id, each.by, run.run_id):
         await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
 
 
 async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None:
-    """Request approval to forget outdated memories, leaving out those that have changed since. Idempotent."""
-    # Again: one may have been corrected since, or confirmed by a merged memory.
+    """Request approval to forget outdated memories, except those that have changed since the plan. Idempotent."""
+    # Check again: a memory may have been corrected since, or confirmed by a merged one.
     still = await services.merges.list_outdated(run.user_id, services.clock())
     ids = [each for each in run.outdated if each in still]
     outdated = await services.memories.find_lineage(run.user_id, ids)
-    while len(outdated) > MOST_FORGOTTEN:  # more than one approval can hold
+    while len(outdated) > MOST_FORGOTTEN:  # more than one approval may contain
         ids.pop()
         outdated = await services.memories.find_lineage(run.user_id, ids)
     if not outdated:
@@ -98,13 +98,13 @@ async def _ask_about_outdated(services: Services, run: ConsolidationRun) -> None
 
 
 PASSING = ("Unavailable", "DataGone", "Lambda.TooManyRequestsException", "ModelUnavailable", "DeadlineExceeded")
-"""Transient errors, after which the next night catches up. A provider that rejects all requests (`ModelRefused`) is not
-among them, as a person must fix that."""
+"""Transient errors, after which the next night catches up. `ModelRefused` (a provider rejects all requests) is not one
+of them, as a person must fix that."""
 
 
 @state(ConsolidationPage, ignores_brake=True)
 async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPage:
-    """Log failed users, and emit the metrics of the page. Lasting errors (`broken`) raise an alarm after the last
+    """Log users that failed, and emit the page's metrics. Lasting errors (`broken`) raise an alarm after the last
     page."""
     failed = [each for each in page.results if each.error and each.error != "Braked"]
     for each in failed:
@@ -120,8 +120,9 @@ async def sum_up(services: Services, page: ConsolidationPage) -> ConsolidationPa
     if not page.more:
         left = await services.merges.backlog()
         measure_left("Memories", left.count, services.clock() - (left.due_since or services.clock()))
-    # A short outage of the database resolves itself, and its users are still due. Other errors would recur every night
-    # unnoticed, and failures of one user in ten are not a short outage. An exhausted budget resets at midnight.
+    # A short outage of the database resolves itself, and its users are still due. Other errors would recur unnoticed
+    # every night, and failures for more than one user in ten are not a short outage. An exhausted budget resets at
+    # midnight.
     failed = [each for each in failed if each.error not in OVER_BUDGET]
     broken = [each for each in failed if each.error not in PASSING or len(failed) * 10 > len(page.results)]
     return page.model_copy(
@@ -142,14 +143,15 @@ class Undone(BaseModel):
 
 
 async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now: float) -> Undone:
-    """Reactivate the replaced memories, except those that were forgotten, that another one repeats, or that were merged
-    into one that is no longer true. All that they took over is given back. The pairs are never merged again. Cut off at
-    any command, it is finished by the next sweep of `extract_memories`. Raises `NotFound`."""
+    """Reactivate the replaced memories, except those that were forgotten, that are equal to an existing memory, or that
+    were merged into one that is no longer true. The memories that absorbed them give back everything they took over.
+    The pairs are never merged again. If the undo is interrupted at any point, the next sweep of `extract_memories`
+    finishes it. Raises `NotFound`."""
     run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)
     await journal.begin_undo(run)
-    # In reverse order, because a memory may have been merged after it had superseded another.
+    # In reverse order, because a memory may first have superseded another and then been merged.
     restored = [each.gone for each in reversed(run.replacements) if await _parted(merges, run, each)]
     await journal.end(run, "undone", now)
     return Undone(run_id=run_id, restored=tuple(restored))
@@ -157,5 +159,5 @@ async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now:
 
 async def _parted(merges: Merges, run: ConsolidationRun, each: ReplacedMemory) -> bool:
     if each.status == "merged" and not await merges.is_current(run.user_id, each.by, run.run_id):
-        return False  # equal memories were forgotten with it, or are no longer true
+        return False  # the equal memory was forgotten together with it, or is no longer true
     return await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)

@@ -1,4 +1,4 @@
-"""The states of `extract_memories` that call models: extract, summarize. `reconcile.py` has the third."""
+"""The states of `extract_memories` that call models: extract and summarize. The third one is in `reconcile.py`."""
 
 import asyncio
 import json
@@ -47,14 +47,14 @@ from qwestly_agent.workflow_state import UserState, state
 
 NOTE_JUDGE_SECONDS = 40.0
 MOST_MESSAGES = 200
-"""Messages read at a time; the rest is due again at once."""
+"""Messages read at a time; if there are more, the conversation is due again immediately."""
 MOST_PROMPT_CHARACTERS = 24_000
-"""About 6,000 tokens of the user's text; the rest is read in another batch."""
+"""About 6,000 tokens of the user's text; the rest is read in the next batch."""
 EXTRACT_SECONDS = 60.0
 MOST_EMBEDDED_CHARACTERS = 4_000
 FEWEST_EMBEDDED_WORDS = 3
 MOST_NOTES = 20
-"""Maximum number of notes per conversation; any more would be trivia."""
+"""Maximum number of notes per batch; any more would be trivia."""
 EXTRACT_RETRIES = 1
 
 ABOUT_EXTRACTION = """\
@@ -106,7 +106,7 @@ class Extracted(BaseModel):
 
 @state(ExtractionState)
 async def extract(services: ModelServices, given: ExtractionState) -> ExtractionState:
-    """Store the judged notes as a batch. Raises what `structured_output` raises for the extracting model."""
+    """Store the judged notes as a batch. Raises the errors of `structured_output` with the extracting model."""
     await services.conversations.recover_abandoned(
         given.user_id, given.conversation_id, services.new_id(), services.clock()
     )
@@ -127,7 +127,7 @@ async def _next_batch(
     services: ModelServices, given: ExtractionState, batch_id: str, read_from: int, waiting: Sequence[Memory]
 ) -> Batch | None:
     """Read new messages and unchecked memories; return None if there are none."""
-    # Include the message before the first, because a short answer is understood from its question.
+    # Include the message before the first one, because a short answer only makes sense with its question.
     messages = await _messages(services, given, max(0, read_from - 1))
     said, characters = [], 0
     for each in user_messages_in(messages, read_from):
@@ -140,7 +140,7 @@ async def _next_batch(
         await services.watermarks.advance(given.user_id, given.conversation_id, read_from, read_from, services.clock())
         return None
     notes, dropped = await find_notes(services, given.user_id, given.conversation_id, said)
-    await _embed(services, given.user_id, said)  # once, however often the model is called
+    await _embed(services, given.user_id, said)  # only once, however often the model is called
     batch = Batch(
         id=batch_id,
         user_id=given.user_id,
@@ -159,7 +159,7 @@ async def _next_batch(
 
 
 async def _embed(services: ModelServices, user_id: str, said: Sequence[UserMessage]) -> None:
-    """Embed the typed messages, so that they are found by meaning; without an embedding they are found by words."""
+    """Embed the typed messages, so that a search finds them by meaning; without embeddings, only by words."""
     texts = {each.id: "\n".join(each.typed)[:MOST_EMBEDDED_CHARACTERS] for each in said}
     told = {message_id: text for message_id, text in texts.items() if len(text.split()) >= FEWEST_EMBEDDED_WORDS}
     vectors = await vectors_or_none(services.embeddings, services.logger, [*told.values()]) if told else []
@@ -168,7 +168,7 @@ async def _embed(services: ModelServices, user_id: str, said: Sequence[UserMessa
 
 
 async def _messages(services: ModelServices, given: ExtractionState, seq: int) -> list[Message]:
-    """Return the messages from `seq` on. Those that the user asked not to have remembered are withheld."""
+    """Return the messages from `seq` on, without those that the user asked not to have remembered."""
     messages = await services.messages.list_since(given.user_id, given.conversation_id, seq, MOST_MESSAGES)
     left_out = set(await services.watermarks.get_left_out(given.user_id, given.conversation_id))
     for before, after in pairwise(each for each in messages if each.role == "user"):
@@ -194,7 +194,8 @@ async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) 
     said = ["\n".join(each.typed) for each in user_messages_in(recent, read_from)] if notes else []
     ask = partial(structured_output, services, given.user_id, services.judges[WRITER])
     judge = make_note_judge(ask, NOTE_JUDGE_SECONDS, said)
-    # Notes that could not be judged before are judged alone: a provider may reject one, and others with it.
+    # Notes that could not be judged before are judged one at a time: the provider may reject one note and the rest of
+    # its request.
     alone = [ground_notes([note], judge) for note in notes if note.tries]
     together = ground_notes([note for note in notes if not note.tries], judge)
     read = [each for some in await asyncio.gather(together, *alone) for each in some]
@@ -209,7 +210,7 @@ async def _judge(services: ModelServices, given: ExtractionState, batch: Batch) 
 
 
 def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
-    """Return the `seq` up to which everything is read: before the user's first unread message."""
+    """Return the `seq` up to which everything was read: just before the user's first unread message."""
     read = read_from
     for message in messages:
         if message.seq > read_from and is_evidence(message) and message.id not in said:
@@ -224,8 +225,8 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
 async def find_notes(
     services: ModelServices, user_id: str, conversation_id: str, said: Sequence[UserMessage]
 ) -> tuple[list[Note], Counter[str]]:
-    """Return the notes whose quotes are found, and the number dropped by reason. Raises what `structured_output`
-    raises; no model is called if the user typed nothing."""
+    """Return the notes whose quotes were found, and how many were dropped for each reason. Raises the errors of
+    `structured_output`; no model is called if the user typed nothing."""
     told = {f"m{number}": each for number, each in enumerate(said, 1) if each.typed}
     if not told:
         return [], Counter()
@@ -272,7 +273,7 @@ def prompt_of(told: Mapping[str, UserMessage]) -> str:
 
 
 # --- summarize --------------------------------------------------------------------------------------------------------
-# Summarize the messages that left a conversation's window: once per cut, in lines with quotes.
+# Summarize the messages that have left a conversation's window: once per cut, in lines with quotes.
 #
 # A line that the judge does not support is replaced by its quote. Messages excluded from prompts are left out.
 
@@ -280,7 +281,7 @@ def prompt_of(told: Mapping[str, UserMessage]) -> str:
 SUMMARY_SECONDS, LINE_JUDGE_SECONDS = 30.0, 30.0
 SUMMARY_RETRIES = 1
 MOST_CHARACTERS = 24_000
-"""Maximum characters of the newest messages; older ones are found by a search."""
+"""Maximum characters of the newest messages; older messages remain searchable."""
 LONGEST_MESSAGE = 2_000
 MOST_NEW_LINES, MOST_LINES = 8, 48
 
@@ -327,8 +328,8 @@ class WrittenSummary(BaseModel):
 
 @state(SummaryState)
 async def summarize(services: ModelServices, given: SummaryState) -> SummaryState:
-    """Store a summary of all messages before the cut, unless one exists or another cut was made since. Raises
-    `NotFound`, and what `structured_output` raises."""
+    """Store a summary of all messages before the cut, unless one exists or the window has been cut again since. Raises
+    `NotFound` and the errors of `structured_output`."""
     user_id, conversation_id = given.user_id, given.conversation_id
     due, before = await services.summaries.get_due(user_id, conversation_id)
     if due != given.window_from or (before and before.to >= due):
@@ -347,7 +348,7 @@ async def summarize(services: ModelServices, given: SummaryState) -> SummaryStat
 
 
 def _countable(messages: Sequence[Message]) -> list[Message]:
-    """Leave out messages excluded from prompts, and those of people in trouble with their answers."""
+    """Leave out messages excluded from prompts, and those of users in distress with their answers."""
     in_trouble = {
         each.run_id for each in messages if each.in_trouble or (each.role == "user" and trouble_in(each.content))
     }
@@ -355,13 +356,13 @@ def _countable(messages: Sequence[Message]) -> list[Message]:
 
 
 def _words_of(message: Message) -> str:
-    """Return the user's typed text, or the agent's."""
+    """Return the text that the user typed, or the agent's text."""
     words = "\n".join(typed_parts(message.content)) if message.role == "user" else message.content
     return words[:LONGEST_MESSAGE].strip()
 
 
 def _that_fit(messages: Sequence[Message]) -> list[Message]:
-    """Return the newest ones that fit, in order."""
+    """Return the newest messages that fit, in order."""
     fit, characters = list[Message](), 0
     for each in reversed(messages):
         characters += len(_words_of(each))
@@ -401,7 +402,7 @@ async def _lines(services: ModelServices, user_id: str, messages: Sequence[Messa
 
 
 def _prompt_of(said: Mapping[str, Message]) -> str:
-    """Return the messages as JSON, so that no text in them can pass for another message."""
+    """Return the messages as JSON, so that no text in them can be mistaken for another message."""
     told = [{"message_id": name, "by": _by(each), "text": quoted(_words_of(each))} for name, each in said.items()]
     return wrap(EARLIER, json.dumps(told, ensure_ascii=False, separators=(",", ":")))
 
@@ -411,7 +412,7 @@ def _by(message: Message) -> str:
 
 
 def _source(name: str, message: Message) -> QuotedSource:
-    # All in one batch, because only this conversation's model gets it.
+    # All in one batch, because the texts go only to this conversation's model.
     return QuotedSource(id=name, text=_words_of(message), trust="tool", fields={"written by": _by(message)})
 
 
@@ -425,7 +426,7 @@ def _line(
     line: WrittenSummaryLine,
     verdict: GroundingVerdict,
 ) -> SummaryLine | None:
-    """Return the line, or None if its message does not contain its quote."""
+    """Return the line, or None if its quote is not in its message."""
     found, message = find_quote(_quote(line), sources), said[line.message_id]
     if found is None:
         return None

@@ -26,26 +26,26 @@ from qwestly_agent.stores.usage import WORKFLOWS_UP_TO
 from qwestly_agent.workflow_state import WorkflowState, expire_if_pending, state
 
 # --- sweep ------------------------------------------------------------------------------------------------------------
-# Choose the conversations to read, and finish what was cut off in undoing a night.
+# Choose the conversations to read, and finish interrupted undos of consolidation.
 
 
 PICKED_SECONDS = 3_600.0
-"""Time during which no other run claims the conversation: longer than all attempts of its states, including waits for a
-Lambda slot. Reading it twice adds nothing."""
+"""While this lasts, no other run claims the conversation: longer than all attempts of its states, including waits for a
+Lambda slot. Reading a conversation twice adds nothing."""
 MOST_UNDONE = 100
-"""Maximum runs of `consolidate` whose undo is finished by one sweep."""
+"""Maximum number of `consolidate` runs whose undo one sweep finishes."""
 
 
 class ConversationsToRead(WorkflowState):
-    """The conversations of one run, each as the state machine passes it to `extract`."""
+    """The conversations of one run, each in the form in which the state machine passes it to `extract`."""
 
     conversations: tuple[dict[str, str], ...] = ()
 
 
 @state(ConversationsToRead, ignores_brake=True)
 async def sweep(services: Services, _: ConversationsToRead) -> ConversationsToRead:
-    """Claim due conversations. Those of users whose brake is on stay due until it is released, as do all once most of
-    the stage's daily budget is spent. An undo that was cut off is finished first."""
+    """Claim due conversations. While a user's brake is on, their conversations stay due; all conversations stay due
+    once most of the stage's daily budget is spent. Interrupted undos are finished first."""
     now, run_id = services.clock(), services.new_id()
     for run in await services.journal.list_undoing(MOST_UNDONE):
         await undo(services.merges, services.journal, run.user_id, run.run_id, now)
@@ -72,15 +72,15 @@ async def sweep(services: Services, _: ConversationsToRead) -> ConversationsToRe
 
 
 # --- start ------------------------------------------------------------------------------------------------------------
-# Start memory extraction for a conversation that the user ended; a sweep starts it for silent ones.
+# Start memory extraction for a conversation that the user ended; for idle conversations, a sweep starts it.
 
 
 async def start_extraction(services: Services, user_id: str, conversation_id: str) -> None:
-    """Start extraction now; at most once a minute for the same messages. Raises `NotFound`.
+    """Start extraction now, at most once a minute for the same messages. Raises `NotFound`.
 
-    If it cannot start, or a turn is running, a sweep does it later.
+    If it cannot start, or a turn is running, a sweep starts it later.
     """
-    # Rounded, because it is compared with its stored value and the laptop's database keeps only fifteen digits.
+    # Rounded, because it is compared with its stored value and the local database keeps only fifteen digits.
     now, watermarks = round(services.clock(), 3), services.watermarks
     await watermarks.schedule_now(user_id, conversation_id, now)
     if not await watermarks.reserve(user_id, conversation_id, now, now + PICKED_SECONDS):
@@ -136,8 +136,8 @@ async def store(services: Services, given: ExtractionState) -> ExtractionState:
 
 
 async def _mark_compared(services: Services, batch: Batch, kept: Sequence[str]) -> None:
-    """Spare the night the memories that `reconcile` has compared with all others: unless another one was stored since
-    the batch began."""
+    """Mark memories that `reconcile` has compared with all others, so that the nightly run skips them, unless another
+    memory was stored since the batch began."""
     newest = await services.memories.newest(batch.user_id, len(kept) + 1)
     since = [each.created_at for each in newest if each.id not in kept and each.created_at]
     if not any(moment >= to_datetime(batch.created_at) for moment in since):
@@ -145,8 +145,8 @@ async def _mark_compared(services: Services, batch: Batch, kept: Sequence[str]) 
 
 
 def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, now: float) -> list[ActivityEvent]:
-    """Return one event, or none if no memory has changed and everything was read; pending ones have their approval's
-    event."""
+    """Return one event, or none if no memory has changed and everything was read. Pending memories are covered by the
+    event of their approval."""
     count = "something" if len(kept) == 1 else f"{len(kept)} things"
     told = [f"Remembered {count} you said in a conversation"] if kept else []
     told += ["Brought what is remembered up to date"] if superseded and not kept else []
@@ -180,7 +180,7 @@ def _events(batch: Batch, kept: Sequence[str], superseded: int, outdone: int, no
 
 
 def _resolved(batch: Batch, decisions: Sequence[NoteDecision], decision: NoteDecision) -> NoteDecision:
-    """Replace indexes by the memories that earlier decisions of the same batch made or reinforced."""
+    """Replace indexes with the memories that earlier decisions of the same batch created or reinforced."""
     target = _memory_of(batch, decisions, decision.target) if decision.target else None
     ended = (_memory_of(batch, decisions, each) for each in decision.supersedes)
     verb = "add" if decision.verb == "reinforce" and target is None else decision.verb
@@ -210,7 +210,7 @@ async def _apply(
     decision: NoteDecision,
     vector: tuple[float, ...],
 ) -> Memory | None:
-    """Apply a decision; return the memory that it made, if any."""
+    """Apply a decision; return the memory that it created, if any."""
     note, user_id = decision.note, batch.user_id
     new = _memory(note.memory_id or memory_id(batch, at), decision)
     match decision.verb:
@@ -255,20 +255,21 @@ async def _is_forgotten(
     services: Services, user_id: str, memory_id: str, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
     before = await find_retold(services, user_id, decision.note, vector, without=memory_id)
-    # Unchecked memories are compared again, and the user decides on repetitions of forgotten ones.
+    # Unchecked memories are compared again, and the user decides whether to store a repetition of something forgotten.
     is_new = decision.verb == "add" and not decision.retells
     return before is not None and (before.is_exact or (is_new and bool(before.tombstones)))
 
 
 async def _is_outdated(services: Services, user_id: str, new: Memory) -> bool:
-    """True if the same memory was corrected after this was said. The new one is then replaced by the correction too."""
+    """True if the user corrected the same memory after saying this. The correction then replaces the new memory,
+    too."""
     corrections = await services.memories.list_replacements(user_id, hash_of(new.content))
     newer = next((each for each in corrections if each.last_seen > new.last_seen), None)
     return newer is not None and await services.memories.supersede(user_id, new.id, newer.id, services.clock())
 
 
 def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:
-    """Return the start of its validity: as stated by the user, or when they reported the change."""
+    """Return the start of the memory's validity: as stated by the user, or when they reported the change."""
     if note.since:
         return datetime.fromisoformat(note.since)
     return to_datetime(note.said_at) if supersedes else None
@@ -279,8 +280,8 @@ def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:
 
 
 async def ask_to_keep(services: Services, given: dict[str, Any]) -> ApprovalRequest:
-    """Ask about the memories of a batch, and of all earlier questions if there are many, which end then. Raises
-    `NotFound` if no memory needs approval any more."""
+    """Ask about the memories of a batch. If many questions are pending, ask about their memories too, in place of them.
+    Raises `NotFound` if no memory needs approval any more."""
     user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], approval_id_of_batch(given["batch_id"])
     waiting = await services.approvals.list_pending(user_id, KEEPS_MEMORIES)
     earlier = [each for each in waiting if each.id != approval_id]
@@ -289,7 +290,7 @@ async def ask_to_keep(services: Services, given: dict[str, Any]) -> ApprovalRequ
         memory_ids = list(dict.fromkeys(joined))
     proposed = await filter_proposed(services.memories, user_id, memory_ids)
     if not proposed:
-        await services.approvals.get(user_id, approval_id)  # raises `NotFound` unless it was decided already
+        await services.approvals.get(user_id, approval_id)  # raises `NotFound` unless it was already decided
     proposal = remember_proposal(proposed, memory_ids, given["conversation_id"])
     return ApprovalRequest(approval_id, proposal, given["conversation_id"], is_queued=True)
 
@@ -302,14 +303,14 @@ async def ask_to_keep(services: Services, given: dict[str, Any]) -> ApprovalRequ
 
 @state(ExtractionState, ignores_brake=True)
 async def keep_approved(services: Services, given: ExtractionState) -> ExtractionState:
-    """Apply the decision, or its absence. It also runs under the brake, because `execute` checks it. Raises
+    """Apply the decision, or its absence. It also runs under the brake, because `execute` checks the brake. Raises
     `Unavailable` while the outcome of an approved record is unknown."""
     approval_id = (
         (given.decided and given.decided.approval_id) or given.approval_id or approval_id_of_batch(given.batch_id or "")
     )
     try:
         approval = await expire_if_pending(services.approvals, services.clock, given.user_id, approval_id)
-    except NotFound:  # it was never requested, or the user erased everything meanwhile
+    except NotFound:  # approval was never requested, or the user erased everything meanwhile
         await services.memories.delete_proposed(given.user_id, given.memory_ids)
         return given.model_copy(update={"end": "gone"})
     # This also continues an earlier invocation; a record that must not be executed stays unchanged.
@@ -322,13 +323,13 @@ async def keep_approved(services: Services, given: ExtractionState) -> Extractio
 
 
 _ENDS: Mapping[Status, Literal["kept", "rejected"]] = {"done": "kept", "rejected": "rejected"}
-"""Any other end: it was not approved in time."""
+"""With any other status, the memories were not approved in time."""
 
 
 # --- move watermark ---------------------------------------------------------------------------------------------------
-# Advance the watermark of a conversation, and schedule it again if notes wait for a judge.
+# Advance a conversation's watermark, and schedule the conversation again if notes wait for a judge.
 #
-# It comes last, so that after an earlier crash the messages are read again.
+# This comes last, so that after a crash in an earlier state the messages are read again.
 
 
 CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0
@@ -337,7 +338,7 @@ CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0
 
 @state(ExtractionState, ignores_brake=True)
 async def move_watermark(services: Services, given: ExtractionState) -> ExtractionState:
-    """It also runs under the brake, as the messages were read."""
+    """Advance the watermark. It also runs under the brake, as the messages were read."""
     if batch := await batch_of(services.extractions, given):
         now = services.clock()
         await services.watermarks.advance(given.user_id, given.conversation_id, batch.read_from, batch.read_to, now)
@@ -354,8 +355,8 @@ async def move_watermark(services: Services, given: ExtractionState) -> Extracti
 TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
 """Delays after failed attempts; after the last one the conversation is set aside."""
 POSTPONED_SECONDS = 3_600.0
-"""Delay if the conversation is not the cause, in which case no attempt is counted: an exhausted daily budget, a
-rejecting provider or Lambda; after the brake it is due at once."""
+"""Delay if the conversation is not the cause (an exhausted daily budget, or requests rejected by the provider or
+Lambda); no attempt is counted. A conversation stopped by the brake is due immediately."""
 _NOT_ITS_FAULT = ("Braked", "OverBudget", "StageOverBudget", "ModelRefused", "Lambda.TooManyRequestsException")
 
 
@@ -370,7 +371,7 @@ async def retry_later(services: Services, given: ExtractionState) -> ExtractionS
     if cause in _NOT_ITS_FAULT:
         due_at = now if cause == "Braked" else now + POSTPONED_SECONDS
         await services.watermarks.retry_later(given.user_id, given.conversation_id, due_at, reading.attempts)
-        # The execution fails for problems that affect all conversations.
+        # If the provider rejects all requests, the execution fails, because this affects all conversations.
         return given.model_copy(update={"end": "refused" if cause == "ModelRefused" else "later"})
     attempts = reading.attempts + 1
     if attempts <= len(TRY_AGAIN_SECONDS):

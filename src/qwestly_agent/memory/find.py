@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 MOST_SALIENT = 15
 BEST_FOR_MESSAGE = 5
 EMBEDDING_SECONDS = 0.15
-"""How long the start of a conversation waits for the embedding of its first message."""
+"""How long the start of a conversation waits for the embedding of the first message."""
 
 NEIGHBOURS = 8
 """Number of neighbors of a note, by words and by vectors."""
 MOST_EMBEDDED = 100
-"""Maximum memories embedded later at a time."""
+"""Maximum memories embedded at a time by `embed_missing`."""
 
 _MOST_RESULTS = MOST_SALIENT + BEST_FOR_MESSAGE
-"""Enough that the best remain even if the results include all of the most salient ones."""
+"""Large enough to keep the best memories even if the results include all of the most salient ones."""
 
 FoundBy: TypeAlias = Literal["words_and_meaning", "words", "salience"]
 
@@ -38,12 +38,12 @@ FoundBy: TypeAlias = Literal["words_and_meaning", "words", "salience"]
 class Findings:
     found: list[FoundMemory]
     by: FoundBy
-    """`words`: no embedding was available. `salience`: in addition, no memory contains one of the words, and these are
+    """`words`: no embedding was available. `salience`: in addition, no memory contains any of the words, so these are
     the most salient ones."""
 
 
 async def find(services: ModelServices, user_id: str, query: str, limit: int) -> list[FoundMemory]:
-    """Return active memories, best first; none if no embedding is available and no memory contains one of the words."""
+    """Return active memories, best first; none if no embedding is available and no memory contains any of the words."""
     return await services.memories.search(
         user_id, query, await vector_or_none(services.embeddings, services.logger, query), limit, services.clock()
     )
@@ -52,8 +52,8 @@ async def find(services: ModelServices, user_id: str, query: str, limit: int) ->
 async def find_or_most_salient(
     memories: Memories, user_id: str, query: str, vector: Sequence[float] | None, limit: int, now: float
 ) -> Findings:
-    """Return active memories, best first; the most salient ones if there is no vector and no memory contains one of the
-    words."""
+    """Return active memories, best first, or the most salient ones if there is no vector and no memory contains any of
+    the words."""
     found = await memories.search(user_id, query, vector, limit, now)
     if vector is not None:
         return Findings(found, "words_and_meaning")
@@ -72,11 +72,11 @@ async def first_memories(
     *,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
 ) -> list[Memory]:
-    """Return the most salient memories and the best for a conversation's first message, by vector too if the embedding
-    is in time.
+    """Return the most salient memories and the best matches for a conversation's first message, matched by vector too
+    if the embedding arrives in time.
 
-    `salient` has `MOST_SALIENT` + 1 memories if there are more; otherwise it has all, and nothing is searched.
-    `by_words` is the result of `best_by_words`, or None if it was not called.
+    `salient` has `MOST_SALIENT` + 1 memories if there are more; otherwise it contains all memories and no search is
+    made. `by_words` is the result of `best_by_words`, or None if it was not called.
     """
     first = list(salient[:MOST_SALIENT])
     if len(salient) <= MOST_SALIENT or not message.strip():
@@ -95,8 +95,8 @@ async def best_by_words(memories: Memories, clock: Clock, user_id: str, message:
 
 
 async def vectors_or_none(embeddings: "Embeddings", logger: Logger, texts: Sequence[str]) -> list[list[float]]:
-    """Return a vector for each text; all are empty if no embedding is available, and the memories are then found by
-    words until `embed_missing`."""
+    """Return a vector for each text, or empty vectors if no embedding is available; the memories are then found only by
+    words until `embed_missing` runs."""
     try:
         return await embeddings.embed(texts)
     except Unavailable:

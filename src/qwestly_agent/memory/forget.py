@@ -1,4 +1,4 @@
-"""Forget memories, and what was made of them elsewhere."""
+"""Forget memories, and remove everything derived from them."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -30,7 +30,7 @@ from qwestly_agent.text.clean import strings_in
 async def forget_in_interviews(
     interviews: Interviews, user_id: str, message_ids: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> list[str]:
-    """Remove forgotten content from interviews; return the ids of evidence that changed or is gone."""
+    """Remove forgotten content from interviews; return the ids of evidence that was changed or removed."""
     before = await words_of_topics(interviews, user_id)
     for kept in await interviews.newest(user_id, MOST_INTERVIEWS):
         await interviews.drop_work(user_id, kept.conversation_id)
@@ -81,9 +81,9 @@ def without_in_interview(
 async def forget_in_jobs(
     services: Services, user_id: str, evidence: Collection[str], contains_forgotten: Callable[[str], bool]
 ) -> None:
-    """Remove forgotten content from jobs. `evidence` are the ids that reasons may quote. A running search drops
-    everything written before."""
-    # The search first: results that it stores until then are found among the matches.
+    """Remove forgotten content from jobs. `evidence` contains the ids that reasons may quote. A running search drops
+    everything it has written so far."""
+    # The search first: any results that it stores before this call are found among the matches.
     await services.job_searches.forget(user_id)
     await services.job_matches.forget(user_id, evidence, contains_forgotten)
     await services.applications.forget(user_id, contains_forgotten)
@@ -96,7 +96,7 @@ async def forget_in_learning(
     message_ids: Collection[str],
     contains_forgotten: Callable[[str], bool],
 ) -> None:
-    """Remove forgotten content from learning. `evidence` are the ids that gaps may quote."""
+    """Remove forgotten content from learning. `evidence` contains the ids that gaps may quote."""
     await services.learning.change(
         user_id, lambda plan: without_in_plan(plan, evidence, message_ids, contains_forgotten), services.clock()
     )
@@ -138,11 +138,11 @@ def without_in_plan(
 
 
 # --- forget -----------------------------------------------------------------------------------------------------------
-# Forget memories: exclude messages that contain, saw or quote them from prompts, by lineage, and end everything based
-# on them.
+# Forget memories: follow their lineage, exclude from prompts all messages that contain, saw or quote them, and end
+# everything based on them.
 #
 # Names, word stems and content patterns are not matched: a text that was never linked to a memory stays in its
-# transcript, and the answer to the user says so. For drafts see `cards/forget.py`, for pending approvals
+# transcript, and the answer to the user says so. Drafts are handled in `cards/forget.py`, pending approvals in
 # `approvals/end.py`.
 
 
@@ -167,23 +167,23 @@ class Forgotten:
 
     @property
     def note(self) -> str:
-        """Describe for the user what stays."""
+        """Describe to the user what remains."""
         done = "; ".join(f"“{each.title}” on {format_day(each.at)}" for each in self.published)
         left = f" Carried out with it before, and not undone by this: {done}." if done else ""
         return WHAT_STAYS + left
 
 
 ERROR_OF_ESTIMATE = 0.1
-"""Tolerance for a cosine estimated from 256 bits; it misses a twentieth of retellings."""
+"""Tolerance for a cosine estimated from 256 bits; with it, a twentieth of repetitions are missed."""
 
 
 @dataclass(frozen=True)
 class TombstoneMatch:
-    """A match of a new text with forgotten content that it repeats, or may repeat."""
+    """A match between a new text and forgotten content that it repeats or may repeat."""
 
     is_exact: bool
-    """True if it has the same words or comes from the same message. Otherwise it is a guess: request approval, do not
-    drop it."""
+    """True if the text has the same words or comes from the same message. Otherwise the match is a guess: request
+    approval instead of dropping the text."""
     tombstones: tuple[str, ...]
     """Ids of the tombstones."""
 
@@ -197,10 +197,10 @@ def match_tombstones(
     message_ids: Collection[str] = (),
     beside: float = -1.0,
 ) -> TombstoneMatch | None:
-    """Return the tombstones that a new text repeats: by hash or message id, otherwise the nearest one, if it is about
-    as near as the nearest memory (`beside` is that one's cosine), its estimated cosine is at least `near_from`, and it
-    may share a content stem.
-    Without a vector to compare, the result is a guess without tombstones."""
+    """Return the tombstones that a new text repeats, matched by hash or message id. Otherwise return the nearest
+    tombstone, provided that it is about as near as the nearest memory (whose cosine is `beside`), its estimated cosine
+    is at least `near_from`, and it may share a content stem. Without a vector to compare, the result is a guess without
+    tombstones."""
     hashes = {each.user_id: hashes_of(each.user_id, content, quote) for each in tombstones}
     same = [
         each.id
@@ -225,7 +225,7 @@ async def find_retold(
     message_ids: Collection[str] = (),
     without: str = "",
 ) -> TombstoneMatch | None:
-    """Return the tombstones that a note repeats, compared beside the user's memories, except `without`."""
+    """Return the tombstones that a note repeats, taking into account the user's nearest memory other than `without`."""
     tombstones = await services.tombstones.list_all(user_id)
     if not tombstones:
         return None
@@ -251,14 +251,14 @@ async def forget(services: Services, user_id: str, memory_ids: Collection[str]) 
 
 
 async def forget_exactly(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
-    """Forget exactly these memories (idempotent), and those that a dead process had started to forget."""
+    """Forget exactly these memories (idempotent), and those that a process started to forget before it died."""
     done = await _forget(services, user_id, memory_ids)
     published = await _published(services.approvals, user_id, _Told(memory_ids))
     return Forgotten(tuple(done.ids), tuple(dict.fromkeys((*done.published, *published))))
 
 
 async def log_forgetting(services: Services, user_id: str, memory_ids: Collection[str]) -> None:
-    """Write the tombstones into the erasure log, before the memories are hidden. Raises `Unavailable`."""
+    """Write the tombstones to the erasure log, before the memories are hidden. Raises `Unavailable`."""
     tombstones = await services.tombstones.prepare(user_id, memory_ids)
     lines = [Erasure("memory", memory_id, tombstone) for memory_id, tombstone in tombstones.items()]
     await services.erasure_log.write(user_id, *lines)
@@ -295,7 +295,7 @@ class _Told:
         self.contains_forgotten = TellingWords(self.words).stands_in
 
     def rests(self, approval: Approval) -> bool:
-        """True if an approval cites one of them or contains its words."""
+        """True if an approval cites one of the memories or contains their words."""
         if not {evidence_id(each) for each in self.ids}.isdisjoint(approval.evidence):
             return True
         preview = approval.preview.model_dump(exclude={"person"})
@@ -306,7 +306,7 @@ class _Told:
 async def _forget_elsewhere(
     services: Services, user_id: str, going: Sequence[PendingErasure]
 ) -> list[AffectedPublication]:
-    """Remove them from everything else; return the published items that are based on them."""
+    """Remove the memories from everywhere else; return the published items that are based on them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
     requoted = await _requote(services, user_id, told.contains_forgotten)
     said_in = {each for one in going for each in one.message_ids}
@@ -317,14 +317,15 @@ async def _forget_elsewhere(
     await forget_in_jobs(services, user_id, evidence, told.contains_forgotten)
     await services.briefings.forget(user_id, told.contains_forgotten)
     drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.contains_forgotten)
-    # A run that read such a draft has seen its sources; a run that found such a message has seen its text.
+    # A run that read one of these drafts has seen the draft's sources; a run that found one of these messages has seen
+    # its text.
     seen = {*told.ids, *drafts, *said_in}
     await services.messages.exclude_from_prompts(user_id, said_in, seen, told.contains_forgotten)
     await services.conversations.exclude_unfinished_turns(user_id, said_in, told.contains_forgotten)
     await services.conversation_search.forget_titles(user_id, told.contains_forgotten)
     await services.conversations.drop_contexts(user_id)
     await services.tool_calls.clear_texts(user_id, {*told.ids, *said_in}, told.contains_forgotten)
-    # Extractions that are not stored yet are repeated, without the excluded messages.
+    # Extractions that are not stored yet will run again, without the excluded messages.
     await services.extractions.delete_unstored(user_id)
     await services.approvals.scrub_memories(user_id, told.ids)
     cited = _Told({*told.ids, *requoted}, told.words)
@@ -346,8 +347,8 @@ async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Af
 
 
 async def _requote(services: Services, user_id: str, contains_forgotten: Callable[[str], bool]) -> list[str]:
-    """Remove quotes that contain forgotten content from other memories, which keep their content; return their ids.
-    Unchecked memories without a remaining quote are deleted."""
+    """Remove quotes that contain forgotten content from other memories, whose content stays. Return the ids of these
+    memories. Unchecked memories left without a quote are deleted."""
     requoted: list[str] = []
     async for each in services.memories.iterate(user_id):
         quote, question = ("" if contains_forgotten(text) else text for text in (each.quote, each.question))
@@ -385,7 +386,7 @@ async def end_empty(services: Services, user_id: str) -> None:
         if await _has_subject(services.memories, approval):
             continue
         if expired := await expire(services.approvals, approval, services.clock()):
-            with suppress(Unavailable):  # then the sweep notifies it
+            with suppress(Unavailable):  # if this fails, the sweep will notify the execution later
                 await finish(services, expired)
 
 
@@ -396,5 +397,5 @@ async def _has_subject(memories: Memories, approval: Approval) -> bool:
 
 
 async def filter_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    """Return those of these memories that wait for the user's approval, in order."""
+    """Return the memories among `memory_ids` that wait for the user's approval, in order."""
     return [each for each in await memories.get_many(user_id, memory_ids) if each.status == "proposed"]

@@ -1,4 +1,5 @@
-"""Judge what the user's messages support: notes whose quotes code finds, each judged, and how two memories relate."""
+"""Judge what the user's messages support: find each note's quotes in code, have each note judged, and relate two
+memories."""
 
 from calendar import monthrange
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -40,13 +41,13 @@ from qwestly_agent.text.prompt_tags import KNOWN, NEW, SAID
 from qwestly_agent.text.user_text import Part, parts_of, questions_in, quotations_in, trouble_in, unread_lines
 
 # --- compare ----------------------------------------------------------------------------------------------------------
-# Relate two memories of one user by a model, whose verdict counts only if code finds its quotes.
+# Relate two memories of one user with a model, whose verdict counts only if code finds its quotes.
 #
-# The pairs, and the consequences: `reconcile.py`. Equality by code: `notes.py`.
+# `reconcile.py` chooses the pairs and applies the verdicts; `notes.py` compares memories for equality without a model.
 
 
 WRITER: Tier = "fast"
-"""Reads and compares; its judge is another model."""
+"""Reads and compares; a different model judges its output."""
 OUTPUT_RETRIES = 1
 PAIRS_AT_ONCE = 60
 
@@ -90,11 +91,11 @@ class Verdicts(BaseModel):
 
 
 async def compare(services: ModelServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
-    """Return the relation of each pair, in order: `other` if the model gives none, if its quotes are not found in both
-    notes, if notes that are taken for the same have other figures, or if notes that are taken to contradict each other
-    share no content stem. `seconds` is the timeout of one request; there is one per 60 pairs.
+    """Return the relation of each pair, in order. It is `other` if the model gives none, if its quotes are not found in
+    both notes, if notes called the same have different figures, or if notes called contradictory share no content stem.
+    `seconds` is the timeout of one request; there is one request per 60 pairs.
 
-    Raises what `structured_output` raises.
+    Raises the errors of `structured_output`.
     """
     relations: list[Relation] = []
     for at in range(0, len(pairs), PAIRS_AT_ONCE):
@@ -134,7 +135,7 @@ def _relations(pairs: Sequence[Pair], verdicts: Sequence[NeighbourVerdict]) -> l
 
 
 def have_other_figures(one: str, other: str) -> bool:
-    """True if both have figures or dates, and one of these has no equal in the other note."""
+    """True if both notes have figures or dates, and at least one of these is missing in the other note."""
     both = language_of(f"{one} {other}")
     mine, theirs = (figures(text, language_of(text) or both) for text in (one, other))
     lone = [*_without_equal(mine, theirs), *_without_equal(theirs, mine)]
@@ -146,7 +147,7 @@ def _without_equal(some: Sequence[Figure], others: Sequence[Figure]) -> list[Fig
 
 
 def prompt_of(pairs: Sequence[Pair]) -> str:
-    """Return the pairs, with the new note once for those that have it in common and follow each other."""
+    """Return the prompt's pairs; a new note shared by consecutive pairs is written only once."""
     parts = list[str]()
     for number, pair in enumerate(pairs):
         if not number or pair.new != pairs[number - 1].new:
@@ -160,13 +161,13 @@ def _id(number: int) -> str:
 
 
 # --- user messages ----------------------------------------------------------------------------------------------------
-# The user's messages, and the notes whose quotes code finds in their typed text.
+# The user's messages, and notes whose quotes are found by code in the typed text.
 
 
 LONGEST_READ_CHARACTERS = 24_000
 """Maximum characters read of one message."""
 CONTEXT_CHARACTERS = 300
-"""Length of the text before and after a quote that the judge gets as context."""
+"""Length of the text before and after a quote that is given to the judge as context."""
 
 
 @dataclass(frozen=True)
@@ -180,8 +181,8 @@ class UserMessage:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The parts that the user may have typed, and the text that the whole message orders to remember; other fenced,
-        quoted and mailed text between them counts as a document."""
+        """The parts that the user may have typed, and the text that the whole message orders the agent to remember.
+        Other fenced, quoted or mailed text in between counts as a document."""
         ordered = ordered_quotation(self.text)
         return (*parts_of(self.text[:LONGEST_READ_CHARACTERS]), *([Part(ordered, is_sure=True)] if ordered else []))
 
@@ -196,12 +197,13 @@ class UserMessage:
 
     @cached_property
     def line(self) -> str:
-        """The assistant's last line in quotation marks in the previous message, which this one may adopt."""
+        """The assistant's last line in quotation marks in the previous message, which this message may adopt."""
         return next((each for each in quotations_in(self.before)[::-1] if len(each) <= LONGEST_CONTENT_CHARACTERS), "")
 
     @cached_property
     def question(self) -> str:
-        """The assistant's last line and last question in the previous message, which this one may adopt or answer."""
+        """The assistant's last line and last question in the previous message, which this message may adopt or
+        answer."""
         asked = "".join(questions_in(self.before)[-1:])
         return asked if self.line in asked else f"{self.line} {asked}".rstrip()
 
@@ -220,7 +222,7 @@ def user_messages_in(messages: Sequence[Message], after: int) -> list[UserMessag
 
 def is_evidence(message: Message) -> bool:
     """True for a user message from which memories may be extracted."""
-    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn set no flag
+    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn did not set the flag
     return message.role == "user" and not message.withheld and not in_trouble
 
 
@@ -239,7 +241,7 @@ def find_note(
     since: str | None = None,
     until: str | None = None,
 ) -> Note | DropReason:
-    """Return an unchecked note, or the reason to drop it. `said` is the message from which the quote is claimed to be;
+    """Return an unchecked note, or the reason to drop it. `said` is the message that the quote is claimed to come from;
     None if the user did not write that message."""
     content = " ".join(visible(well_formed(content)).split())
     if said is None:
@@ -292,7 +294,7 @@ def _around(found: FoundQuote) -> str:
 
 
 def _date_in(given: str | None, *quotes: str, last: bool = False) -> str | None:
-    """Return the first (or last) day of the given year or month, if that is in the quotes."""
+    """Return the first (or last) day of the given year or month, if the quotes contain it."""
     if not given:
         return None
     text = given.strip()
@@ -311,11 +313,11 @@ def _date_in(given: str | None, *quotes: str, last: bool = False) -> str | None:
 
 
 # --- meaning ----------------------------------------------------------------------------------------------------------
-# Choose a note's sentence by a judge: the model's if the quote supports it, otherwise the user's own.
+# Choose a note's sentence with a judge: the model's if the quote supports it, otherwise the user's own.
 #
-# The user's own sentence must be supported too: it is about themselves, meant, and still true. A judge errs, so of a
-# note made by a chat tool each content word that the user did not type is marked: the judge gives the typed words that
-# mean it, or the user's own sentence is kept.
+# The user's own sentence must be supported too: it must be about the user, meant seriously, and still true. As a judge
+# can err, each content word that the user did not type is marked in notes made by a chat tool: either the judge gives
+# the typed words with that meaning, or the user's own sentence is kept.
 
 
 ABOUT_NOTES = """
@@ -339,11 +341,11 @@ NOT_TO_BE_REMEMBERED = "The person asked that this is not remembered."
 ASKED = "put to them"
 CORRECTED = "what was remembered of them, and what they correct now"
 FEWEST_WORDS = 3
-"""Minimum length of an answer that can be understood without its question."""
+"""Minimum number of words of an answer that can be understood without its question."""
 
 
 MOST_SAID_CHARACTERS = 6_000
-"""Maximum characters of the conversation, the newest, in which the judge looks for a request not to remember."""
+"""Maximum characters of the conversation (the newest) in which the judge looks for a request not to remember."""
 
 
 @dataclass(frozen=True)
@@ -366,15 +368,15 @@ class JudgementOfNotes(Judgements[JudgedNote]):
 
 
 def make_note_judge(ask: Callable[..., Awaitable[JudgementOfNotes]], seconds: float, said: Sequence[str]) -> Judge:
-    """Return the judge. `ask` is `structured_output` of the judge's model, `seconds` its timeout, and `said` what the
-    person typed in the conversation, before and after the notes' quotes."""
+    """Return the judge. `ask` is `structured_output` with the judge's model, `seconds` its timeout, and `said` the text
+    that the user typed in the conversation before and after the notes' quotes."""
     beside = wrap(SAID, quoted("\n\n".join(said)[-MOST_SAID_CHARACTERS:]))
     return make_judge(ask, seconds=seconds, also=ABOUT_NOTES, output=JudgementOfNotes, beside=beside)
 
 
 async def ground_notes(notes: Sequence[Note], judge: Judge | None) -> list[Note | RefusedNote]:
-    """Return each note in the form in which it can be stored, in order; unchanged and unchecked if the judge did not
-    answer."""
+    """Return each note in a form in which it can be stored, in order. Notes stay unchanged and unchecked if the judge
+    did not answer."""
     sources = {source.id: source for at, note in enumerate(notes) for source in _sources(str(at), note)}
     readings = [_readings(str(at), note) for at, note in enumerate(notes)]
     judged = dict[int, Judged]()
@@ -402,9 +404,9 @@ class _Reading:
 
 
 def _sources(at: str, note: Note) -> list[QuotedSource]:
-    """Return the user's text and the question that it answers as sources."""
+    """Return the user's text, the question that it answers and the memory that it corrects as sources."""
     context = note.context if len(note.context) > len(note.sentence) else ""
-    # All with the same level of trust, so that the judge gets them in one request.
+    # All with the same level of trust, so that the judge receives them in one request.
     said = QuotedSource(id=at, text=note.sentence, language=language_of(note.context), context=context)
     asked = QuotedSource(id=f"{at}?", text=note.question, fields={"is": ASKED})
     known = QuotedSource(id=f"{at}!", text=note.corrects, fields={"is": CORRECTED})
@@ -412,8 +414,8 @@ def _sources(at: str, note: Note) -> list[QuotedSource]:
 
 
 def _readings(at: str, note: Note) -> list[_Reading]:
-    """Return the forms, best first: the model's sentence with what it corrects, by itself, with the answered question,
-    the user's own sentence."""
+    """Return the forms to try, best first: the model's sentence with the memory that it corrects, the model's sentence
+    alone, with the answered question, the user's own sentence."""
     quote, alone = Quote(source=at, text=note.quote), note.model_copy(update={"question": "", "trust": "user_said"})
     look_at = note.foreign_words if note.is_asked_for else ()
     statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content), look_at=look_at)
@@ -423,7 +425,7 @@ def _readings(at: str, note: Note) -> list[_Reading]:
         answer = note.model_copy(update={"sensitive": note.sensitive or is_sensitive(note.question)})
         asked.append(_Reading(answer, statement.model_copy(update={"quotes": both})))
     is_question = note.is_asked_for and bool(questions_in(note.sentence))
-    # By itself the sentence of a correction may have no subject: “I passed the C1 now.”
+    # Taken alone, the sentence of a correction may have no subject: “I passed the C1 now.”
     if not (note.corrects or is_question) and (not note.question or len(note.sentence.split()) >= FEWEST_WORDS):
         own.append(_own_words(at, alone))
     is_own = normalize_content(note.content) == normalize_content(note.sentence)
@@ -435,7 +437,7 @@ def _readings(at: str, note: Note) -> list[_Reading]:
 
 
 def _needs_yes(note: Note) -> bool:
-    """True if a tool made the note, and its quote is or answers a question, and does not adopt a line."""
+    """True if a tool made the note, and its quote is a question or answers one without adopting a line."""
     return note.is_asked_for and bool((note.question and not note.is_adopted) or questions_in(note.quote))
 
 

@@ -16,8 +16,8 @@ from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState, Wo
 # --- extraction state -------------------------------------------------------------------------------------------------
 # The input and output of the states of `extract_memories`.
 #
-# Only ids pass from state to state; results are in the batch. A repeated state finds its results and changes nothing: a
-# batch is named by its first message, a memory by its index in its batch.
+# States pass only ids to each other; results are in the batch. A state that runs again finds its results and changes
+# nothing: a batch is named after its first message, a memory after its index in the batch.
 
 
 class ExtractionState(UserState):
@@ -46,7 +46,7 @@ async def batch_of(extractions: Extractions, given: ExtractionState) -> Batch | 
 
 
 def batch_id_of(given: ExtractionState, read_from: int, waiting: Sequence[Memory]) -> str:
-    """Derive the id from the batch's first message, and from the unchecked memories at that time."""
+    """Derive the id from the batch's first message and the memories that were unchecked at that time."""
     tried = (f"{each.id} {each.tries}" for each in waiting)
     return f"ex_{sha256_hex(given.user_id, given.conversation_id, str(read_from), *tried)[:32]}"
 
@@ -58,8 +58,8 @@ def memory_id(batch: Batch, at: int) -> str:
 async def check_still_exists(
     conversations: Conversations, memories: Memories, unchecked: Unchecked, extractions: Extractions, batch: Batch
 ) -> None:
-    """Check that the conversation and its user still exist. Called after writing: either this sees the deletion, or the
-    deletion sees what was written. Raises `NotFound`."""
+    """Check that the conversation and its user still exist. Called after writing, so that either this call sees a
+    concurrent deletion, or the deletion sees what was written. Raises `NotFound`."""
     if not await conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]
         waiting = await unchecked.list_of_conversation(batch.user_id, batch.conversation_id)
@@ -72,16 +72,16 @@ async def check_still_exists(
 # --- consolidation state ----------------------------------------------------------------------------------------------
 # The input and output of the states of `consolidate`.
 #
-# Of equivalent memories one stays, of contradicting ones the newer; the others name it as their replacement. Nothing is
-# invented, averaged or deleted. Only ids and counts pass from state to state. The plan is in the journal before it is
-# applied, and a repeated state continues where it ended.
+# Of equivalent memories one stays; of contradictory ones the newer stays; the others name it as their replacement.
+# Nothing is invented, averaged or deleted. States pass only ids and counts to each other. The plan is written to the
+# journal before it is applied, and a state that runs again continues where it ended.
 
 
 class ConsolidationState(UserState):
     planned: int = 0
     """Number of memories that could be merged or superseded."""
     begun: int = 0
-    """Number of these that are in the journal, within the cap."""
+    """Number of planned replacements that are in the journal, within the cap."""
     merged: int = 0
     """Number of memories that were merged or superseded."""
     questions: int = 0
@@ -95,27 +95,26 @@ class ConsolidationState(UserState):
 
 
 class ConsolidationPage(WorkflowState):
-    """The input and output of states that process many users. The execution is named after the night, so that a second
-    start has no effect; without a run id, each start is a new execution.
-    """
+    """The input and output of states that process many users. The execution is named after the night, so a second start
+    has no effect; without a run id, each start creates a new execution."""
 
     began_after: str | None = None
     """The last user of the previous night; None on the first page."""
     after: str = ""
     """The last user of the previous page."""
     again: bool = False
-    """True after the last id, when it continues with the first."""
+    """True after the last id, when the run has wrapped around to the first."""
     users: tuple[str, ...] = ()
     more: bool = False
     """True if there may be further users."""
     seen: int = 0
-    """Number of users of all pages so far."""
+    """Number of users in all pages so far."""
     broken: int = 0
-    """Number of users for whom the next night will fail, too."""
+    """Number of users for whom the next night will fail as well."""
     results: tuple[ConsolidationState, ...] = Field(default=(), exclude=True)
 
 
 async def end(merges: Merges, journal: Journal, run: ConsolidationRun, now: float) -> None:
-    """Mark the run as applied: nothing is left to do."""
+    """Mark the run as applied, so that nothing is left to do."""
     await merges.mark_compared(run.user_id, run.compared)
     await journal.end(run, "applied", now)

@@ -1,4 +1,4 @@
-"""Notes (candidate memories): when two are equal, when they are sensitive, and the decision on each."""
+"""Notes (candidate memories): when two are equal, when one is sensitive, and the decision on each."""
 
 import hashlib
 import re
@@ -18,10 +18,10 @@ from qwestly_agent.text.language import content_stems, language_of, tokens_of
 from qwestly_agent.text.user_text import holds_others_words, words_of
 
 # --- equality ---------------------------------------------------------------------------------------------------------
-# Equality of memories by code: ignoring case, whitespace, quotation marks and final punctuation.
+# Compare memories for equality in code: ignoring case, whitespace, quotation marks and final punctuation.
 #
-# A sign next to a digit or within a word counts: "C" is not "C++", "-5" not "5", "5'" not "5". A model compares other
-# similar memories (`judges.py`).
+# A sign next to a digit or within a word counts: "C" is not "C++", "-5" not "5", "5'" not "5". Other similar memories
+# are compared by a model (`judges.py`).
 
 
 _MARKS = f"[{re.escape(QUOTATION_MARKS)}]"
@@ -31,7 +31,7 @@ _END = pattern(r"(?:(?<=[^\W\d])[.!?…。！？]+|(?<=\d)\.)\s*$")
 
 
 def normalize_content(content: str) -> str:
-    # NFC, as NFKC turns "10²" into "102"; `lower`, as `casefold` turns "Maße" into "Masse".
+    # NFC, because NFKC turns "10²" into "102"; `lower`, because `casefold` turns "Maße" into "Masse".
     text = unicodedata.normalize("NFC", content).lower()
     text = _APOSTROPHE.sub("'", _AROUND_A_WORD.sub("", text))
     return " ".join(_END.sub("", text.strip()).split())
@@ -46,11 +46,11 @@ def hash_of(content: str) -> str:
 # Find sensitive content, which is stored only after approval, and credentials, which are never stored.
 #
 # The model that makes a note flags sensitive ones. In addition, a few words that are unambiguous in a sentence about a
-# career make it sensitive.
+# career always make a note sensitive.
 
 
 def is_credential(text: str) -> bool:
-    """True if the text contains credentials, account or phone numbers, which are never stored, even on request."""
+    """True if the text contains credentials, or account or phone numbers, which are never stored, even on request."""
     return mask_secrets(text) != text or bool(_CREDENTIAL.search(text))
 
 
@@ -86,7 +86,8 @@ _SENSITIVE = pattern(
 LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600
 LETTERS = 4
-"""Number of letters in which a word of a note and a typed one agree: “pendelt”, “pendle”."""
+"""A word of a note and a typed word count as the same if their stems agree in this many initial letters: “pendelt”,
+“pendle”."""
 
 
 class DropReason(StrEnum):
@@ -204,8 +205,8 @@ class NoteDecision(BaseModel):
 # --- plain order ------------------------------------------------------------------------------------------------------
 # Recognize a message that is nothing but an order to remember something: "Remember that I live in Porto."
 #
-# One closed grammar over the whole message, in English, German, Spanish, French, Portuguese and Italian. What it does
-# not know is no plain order, and is then asked about where the window has text by others.
+# One closed grammar matches the whole message, in English, German, Spanish, French, Portuguese and Italian. A message
+# that it does not match is not a plain order and needs approval if the window has text by others.
 
 
 LONGEST_ORDER = 400
@@ -243,29 +244,30 @@ _NEVER = pattern(
 
 
 def is_plain_refusal(message: str) -> bool:
-    """True if the whole message asks not to remember what was said: “Don't remember that.”"""
+    """True if the whole message is a request not to remember something: “Don't remember that.”"""
     return bool(_NEVER.fullmatch(message.strip()))
 
 
 def without_request(sentence: str) -> str:
-    """Return what a sentence orders to remember, without the order; other sentences as they are."""
+    """Return the part of a sentence that follows an order to remember; other sentences unchanged."""
     found = _ORDER.fullmatch(sentence.strip())
     return found["what"].strip() if found and len(words_of(found["what"])) > 1 else sentence
 
 
 def ordered_quotation(message: str) -> str:
-    """Return the text that the whole message orders to remember as it stands: “Remember this word for word: “…””."""
+    """Return the text that the whole message orders the agent to remember verbatim: “Remember this word for word:
+    “…””."""
     found = _QUOTED_ORDER.fullmatch(message.strip()) if len(message) <= LONGEST_ORDER else None
     return found["what"] if found else ""
 
 
 def is_adoption(message: str) -> bool:
-    """True if the message, after one short clause at most, is an order to remember: “Good, remember that line.”"""
+    """True if the message is an order to remember, after at most one short clause: “Good, remember that line.”"""
     return bool(_ADOPTION.fullmatch(message.strip())) and not holds_others_words(message)
 
 
 def is_plain_order(message: str) -> bool:
-    """True if the user typed the whole message, and it orders to remember something of one paragraph."""
+    """True if the user typed the whole message and it is an order to remember something, in a single paragraph."""
     text = message.strip()
     if ordered_quotation(text):
         return True

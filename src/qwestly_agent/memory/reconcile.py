@@ -1,7 +1,7 @@
 """Reconcile new memories with the known ones: repeated, a replacement, or neither.
 
-By day these are the notes of a conversation, by night the memories that were written without a comparison. Both have
-one finder of neighbours (`Memories.find_near`), one comparer (`judges.compare`) and one set of rules.
+By day the new ones are the notes of a conversation; by night, the memories that were written without a comparison. Both
+use the same search for neighbors (`Memories.find_near`), the same comparison (`judges.compare`) and the same rules.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,8 +33,8 @@ Related = Sequence[tuple[Memory, Relation]]
 async def find_relations(
     services: ModelServices, user_id: str, new: Sequence[Memory], near: Mapping[int, Sequence[Memory]]
 ) -> dict[int, Related]:
-    """Relate new memories to the `near` ones of each, by the index of the new one. Equal ones need no model; it gets
-    the others, the one said first as the known one. Raises what `structured_output` raises."""
+    """Relate each new memory, by its index, to its `near` ones. Equal ones need no model; all others are compared by a
+    model, with the memory said first as the known one. Raises the errors of `structured_output`."""
     pairs = [(at, known) for at, some in near.items() for known in some]
     asked = [(at, known) for at, known in pairs if hash_of(known.content) != hash_of(new[at].content)]
     told = [_in_order(new[at], known) for at, known in asked]
@@ -55,25 +55,25 @@ def _in_order(new: Memory, known: Memory) -> Pair:
 
 
 def said(memory: Memory) -> float:
-    """Return when it was last stated, in seconds since the epoch."""
+    """Return when the memory was last stated, in seconds since the epoch."""
     return memory.last_seen or (memory.created_at.timestamp() if memory.created_at else 0.0)
 
 
 def supersedes(newer: Memory, older: Memory) -> bool:
-    """True if it takes the place of one that it contradicts: it was not said before it, and is not less trusted."""
+    """True if `newer` replaces a memory that it contradicts: it was not said earlier, and is not less trusted."""
     return said(newer) >= said(older) and rank(newer.trust) <= rank(older.trust)
 
 
 def absorbs(stays: Memory, goes: Memory) -> bool:
-    """True if, of two that say the same, this one stays: the more trusted, then the more often confirmed, then the
-    newer; and if no date of the other is lost (start, end)."""
+    """True if `stays` is the one to keep of two memories with the same meaning: the more trusted, then the more often
+    confirmed, then the newer one, provided that no date of the other (start, end) is lost."""
     dates = ((goes.valid_from, stays.valid_from), (goes.valid_until, stays.valid_until))
     is_lost = any(own and (known is None or own.date() != known.date()) for own, known in dates)
     return not is_lost and _best_first(stays) < _best_first(goes)
 
 
 def _best_first(memory: Memory) -> tuple[int, int, float, str]:
-    created = memory.created_at.timestamp() if memory.created_at else 0.0  # a note is not stored, and never stays
+    created = memory.created_at.timestamp() if memory.created_at else 0.0  # a note, which loses a tie
     return rank(memory.trust), -memory.count, -created, memory.id
 
 
@@ -81,7 +81,7 @@ def _best_first(memory: Memory) -> tuple[int, int, float, str]:
 # Compare notes with the memories: new, repeated, a replacement, or forgotten.
 #
 # Code decides exact cases: equal notes are joined, and forgotten ones are not stored again. A model compares all other
-# similar ones, and each verdict with quotes is applied.
+# similar ones; each of its verdicts that has quotes is applied.
 
 
 @state(ExtractionState)
@@ -104,14 +104,14 @@ async def reconcile(services: ModelServices, given: ExtractionState) -> Extracti
 async def decide_on_notes(
     services: ModelServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
 ) -> tuple[list[NoteDecision], list[list[float]]]:
-    """Return a decision for each note, the checked ones first, and their vectors.
+    """Return a decision for each note, checked notes first, and the notes' vectors.
 
     `may_ask_again`: True if a note similar to forgotten content may lead to an approval request. Raises `Unavailable`
-    if nothing can be compared, and what `structured_output` raises.
+    if no comparison is possible, and the errors of `structured_output`.
     """
     if not notes:
         return [], []
-    notes = sorted(notes, key=lambda note: not note.is_checked)  # of equal notes, a checked one is kept
+    notes = sorted(notes, key=lambda note: not note.is_checked)  # if notes are equal, keep a checked one
     first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
     vectors = await services.embeddings.embed([each.content for each in notes])
     asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
@@ -141,7 +141,7 @@ async def decide_on_notes(
             decisions.append(NoteDecision(verb="skip", note=note, reason=DropReason.ASKED_BEFORE))
         else:
             decisions.append(_first_decision(note, equal.get(note.hash), before))
-            # Earlier notes of the same conversation come first: a user who moved twice lives at the last place.
+            # Earlier notes of the same conversation come first: a user who reports two moves lives in the last place.
             alike[at] = [*_said_before(decisions[:at]), *(each.memory for each in near[at] if _is_known(note, each))]
     new = [_as_memory(at, each) for at, each in enumerate(notes)]
     related = await find_relations(services, user_id, new, alike)
@@ -149,18 +149,18 @@ async def decide_on_notes(
 
 
 def _first_decision(note: Note, equal: Memory | None, before: TombstoneMatch | None) -> NoteDecision:
-    """Decide before similar memories are compared."""
+    """Make the first decision, before similar memories are compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()
         ask = note.sensitive or note.is_doubtful or before is not None
         return NoteDecision(verb="add", note=note, ask=ask, retells=retells)
-    if equal.status == "unchecked":  # which this note confirms
+    if equal.status == "unchecked":  # this note confirms it
         return _first_decision(note.model_copy(update={"memory_id": equal.id}), None, before)
     return NoteDecision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive or note.is_doubtful)
 
 
 def _said_before(decisions: Sequence[NoteDecision]) -> list[Memory]:
-    """Return earlier notes of the same conversation as memories, latest first, as many as neighbors."""
+    """Return earlier notes of the same conversation as memories, latest first, at most `NEIGHBOURS`."""
     new = [(at, each.note) for at, each in enumerate(decisions) if each.verb == "add" and not each.ask]
     return [_as_memory(at, note) for at, note in new[: -NEIGHBOURS - 1 : -1]]
 
@@ -171,7 +171,7 @@ def _as_memory(at: int, note: Note) -> Memory:
 
 
 def _is_known(note: Note, near: NearMemory) -> bool:
-    """True if prompts contain it already. A memory that waits for approval is in no prompt."""
+    """True if prompts already contain the memory. A memory that waits for approval is in no prompt."""
     return near.memory.status == "active" and near.memory.id != note.memory_id
 
 
@@ -190,13 +190,13 @@ def _decided(decision: NoteDecision, new: Memory, related: Related) -> NoteDecis
         is_less_trusted = any(rank(note.trust) > rank(known.trust) for known in contradicted)
         reason = DropReason.LESS_TRUSTED if is_less_trusted else DropReason.OLDER
         return NoteDecision(verb="skip", note=note, reason=reason)
-    # It replaces some but not others, so the user must decide.
+    # The note replaces some but not others, so the user must decide.
     everything = tuple(known.id for known in contradicted if not known.id.startswith("#"))
     return decision.model_copy(update={"supersedes": everything, "ask": True})
 
 
 # --- by night ---------------------------------------------------------------------------------------------------------
-# Compare memories that were written without a comparison, and write what is to be replaced into the journal.
+# Compare memories that were written without a comparison, and record the replacements in the journal.
 
 
 MOST_NEW = 100
@@ -208,11 +208,11 @@ MOST_OUTDATED = 10
 
 @state(ConsolidationState)
 async def plan(services: ModelServices, given: ConsolidationState) -> ConsolidationState:
-    """Write the replacements into the journal, by the verdicts of code and model.
+    """Write the replacements into the journal, as decided by code and model.
 
-    An unfinished earlier run comes first. A repeated state finds the run and calls no model; only a crash between the
-    model's answer and the journal causes a second request. Raises what `structured_output` raises, except
-    `ContentRefused`.
+    An unfinished earlier run comes first. A state that runs again finds its run and calls no model; only a crash
+    between the model's answer and the journal entry causes a second request. Raises the errors of `structured_output`,
+    except `ContentRefused`.
     """
     runs = await services.journal.list_all(given.user_id)
     run = find_unfinished(runs) or next((run for run in runs if run.run_id == given.run_id), None)
@@ -265,8 +265,8 @@ async def _planned(
 def _alike(
     new: Sequence[Memory], near: Sequence[Sequence[NearMemory]], apart: AbstractSet[frozenset[str]]
 ) -> dict[int, list[Memory]]:
-    """Return the memories to compare with each new one, by its index: each pair once, and each new one with all of its
-    pairs or not at all. `apart` are pairs whose merge was undone."""
+    """Return the memories to compare with each new one, by its index: each pair occurs once, and each new memory is
+    included with all of its pairs or not at all. `apart` contains the pairs whose merge was undone."""
     alike, pairs = dict[int, list[Memory]](), {*apart}
     for at, (memory, some) in enumerate(zip(new, near, strict=True)):
         known = {frozenset((memory.id, each.memory.id)): each.memory for each in some if _may_join(memory, each.memory)}
@@ -285,18 +285,18 @@ def _may_join(one: Memory, other: Memory) -> bool:
 def replacements_of(pairs: Iterable[tuple[Memory, Memory, Relation]]) -> list[ReplacedMemory]:
     """Return all possible replacements, before the cap: contradicted memories, oldest first, then duplicates.
 
-    A memory is replaced only by one that code or model found equal to it, or contradicting it, for exactly this pair,
-    and what stays in place of a duplicate is not replaced itself.
+    A memory is replaced only by one that code or model found equal to it or contradicting it, in exactly this pair. A
+    memory that replaces a duplicate is not replaced itself.
     """
     pairs, gone = list(pairs), dict[str, ReplacedMemory]()
     both_ways = [
         (one, other, relation) for pair in pairs for one, other, relation in (pair, (pair[1], pair[0], pair[2]))
     ]
     for newer, older, relation in sorted(both_ways, key=lambda pair: (said(pair[0]), said(pair[1]), pair[1].id)):
-        # If both were said at the same time, neither is newer.
+        # If both were stated at the same time, neither is newer.
         if relation == "contradicts" and said(older) < said(newer) and supersedes(newer, older):
             gone.setdefault(older.id, ReplacedMemory(gone=older.id, by=newer.id, status="superseded"))
-    # The best absorbs its duplicates first, so that none of them absorbs others.
+    # The best memory absorbs its duplicates first, so that none of them absorbs others.
     for stays, goes, relation in sorted(both_ways, key=lambda pair: _best_first(pair[0])):
         if relation == "same" and not {stays.id, goes.id} & gone.keys() and absorbs(stays, goes):
             gone[goes.id] = ReplacedMemory(gone=goes.id, by=stays.id, status="merged")

@@ -1,9 +1,9 @@
-"""Remember, correct and explain for the tools of one turn.
+"""Remember, correct and explain: the service behind the memory tools of one turn.
 
 A model passes on text that the user typed in this conversation: code finds the quote, a judge checks it, and the memory
-is stored at once, with an undo. It needs approval if it is sensitive, near a tombstone, not certainly typed by the
-user, or if the window has untrusted content and the message is not a plain order to remember this. In a turn with
-untrusted content nothing is proposed.
+is stored immediately and can be undone. A memory needs approval if it is sensitive, near a tombstone, not certainly
+typed by the user, or if the window has untrusted content and the message is not a plain order to remember it. In a turn
+with untrusted content nothing is proposed.
 """
 
 import asyncio
@@ -51,10 +51,10 @@ from qwestly_agent.text.user_text import holds_others_words
 JUDGE_SECONDS = 3.0
 UNDO_SECONDS = DAY_SECONDS = 86_400.0
 MOST_PROPOSED = 2
-"""Maximum memories that wait for approval and were proposed by tools within a day."""
+"""Maximum memories proposed by tools within a day that still wait for approval."""
 MOST_EXPLAINED = 5
 MOST_MESSAGES = 200
-"""Number of the conversation's newest messages in which a quote is searched."""
+"""Number of the conversation's newest messages that are searched for a quote."""
 
 _WHY: dict[DropReason, str] = {
     DropReason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
@@ -80,12 +80,12 @@ _LATER = "It could not be checked just now. What the user wrote is read again af
 class WithheldMessages:
     messages: int
     remembered: tuple[Memory, ...]
-    """Memories of these messages that were stored before, which only forgetting removes."""
+    """Earlier memories from these messages, which only forgetting removes."""
 
 
 @dataclass
 class MemoryService:
-    """Memory changes by the tools of one turn."""
+    """Memory changes made by the tools of one turn."""
 
     services: ModelServices
     user_id: str
@@ -94,7 +94,7 @@ class MemoryService:
     text: str
     """The user's message of this turn."""
     has_untrusted_content: Callable[[], bool] = bool
-    """Return True if the window has untrusted content, not counting the first-turn context."""
+    """Returns True if the window has untrusted content, not counting the first-turn context."""
     is_done: bool = False
     """True once a memory was stored in this turn."""
 
@@ -109,13 +109,13 @@ class MemoryService:
         about_writing: bool = False,
     ) -> Memory | Proposal:
         """Store the memory (unchecked if the judge does not answer in time), or return a proposal. `ask`: a tool of
-        this turn returned untrusted content. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
+        this turn returned untrusted content. Raises `Unavailable`, and `Invalid` with a sentence for the model."""
         return await self._once(partial(self._note, kind, content, quote, sensitive, about_writing), None, ask=ask)
 
     async def correct(
         self, memory_id: str, content: str, quote: str, *, ask: bool, sensitive: bool = False
     ) -> Memory | Proposal:
-        """Like `remember`, but replaces a memory. Also raises `NotFound`."""
+        """Like `remember`, but replace a memory. Also raises `NotFound`."""
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
@@ -128,9 +128,10 @@ class MemoryService:
         return await self._once(note, known, ask=ask)
 
     async def leave_out(self, quotes: Sequence[str], *, ask: bool = False) -> WithheldMessages:
-        """Leave the messages with these quotes, and this turn's, out of what is remembered; undo what a tool stored of
-        them. `ask` as in `remember`: beside others' text, also of earlier turns, only a plain request counts, since it
-        may be their wish. Raises `Invalid` with a sentence for the model, also if a quote is not found."""
+        """Exclude the messages with these quotes, and this turn's message, from extraction, and undo what a tool stored
+        from them. `ask` as in `remember`. If text by others is present, even from earlier turns, only a plain request
+        by the user counts, since the wish may come from that text. Raises `Invalid` with a sentence for the model, also
+        if a quote is not found."""
         is_beside_others = ask or holds_others_words(self.text) or self.has_untrusted_content()
         if is_beside_others and not is_plain_refusal(self.text):
             raise Invalid(_NOT_PLAIN)
@@ -192,7 +193,7 @@ class MemoryService:
     async def _once(self, find: Callable[[], Awaitable[Note]], known: Memory | None, *, ask: bool) -> Memory | Proposal:
         if self.is_done:
             raise Invalid(_ONCE)
-        self.is_done = True  # before the first await: the calls of one step run concurrently
+        self.is_done = True  # before the first await, because the calls of one step run concurrently
         try:
             return await self._write(await find(), known, ask=ask)
         except BaseException:
@@ -209,14 +210,14 @@ class MemoryService:
         if equal and equal.status == "active":
             return await self._reinforce(note, equal, known)
         [vector] = await vectors_or_none(services.embeddings, services.logger, [note.content])
-        # In this turn's message the user may ask again for something they had undone; an earlier message does not
-        # count.
+        # With this turn's message the user may ask again for something they had undone; earlier messages do not count
+        # as such a request.
         before = await find_retold(services, user_id, note, vector, set(note.source.message_ids) - {self.message_id})
         retells = before.tombstones if before else ()
         if retells and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
-        # Nobody but the user can have ordered what their whole message orders, whatever else the window holds; but the
-        # line that it adopts is the agent's.
+        # If the whole message is an order to remember, only the user can have given it, whatever else the window
+        # contains. A line that the message adopts, however, is the agent's.
         is_ordered = not (known or note.question) and is_plain_order(self.text)
         is_ordered = is_ordered and self.message_id in note.source.message_ids
         is_after_others = not is_ordered and (ask or holds_others_words(self.text))
@@ -244,7 +245,7 @@ class MemoryService:
             return memory
         if retells:
             await services.watermarks.mark_asked_again(user_id, self.conversation_id, self.message_id)
-        # An equal memory was unchecked, and is judged now.
+        # The equal memory was unchecked, and has been judged now.
         new = note.memory(equal.id if equal else new_id, "proposed", last_seen=now, retells=retells)
         replaces = [known.id] if known else []
         await write_memory(services, user_id, new, vector, replaces, was_unchecked=equal is not None)
@@ -260,7 +261,7 @@ class MemoryService:
         return any(own & each.hashes for each in await self.services.tombstones.list_all(self.user_id))
 
     async def _reinforce(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
-        """Reinforce an equal memory; nothing is added or replaced."""
+        """Reinforce an equal memory without adding or replacing any."""
         if known and known.id != equal.id:
             raise Invalid(_KNOWN_BESIDE)
         said = note.memory(equal.id, "active", last_seen=self.services.clock())
@@ -276,7 +277,8 @@ class MemoryService:
         return read
 
     async def _is_about(self, known: Memory | None, note: Note) -> bool:
-        """True if a correction is about the memory that it would replace; in doubt False, which requires approval."""
+        """True if a correction is about the memory that it would replace. When in doubt it returns False, which
+        requires approval."""
         if known is None:
             return True
         try:

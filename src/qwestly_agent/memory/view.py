@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 ConfidenceLabel: TypeAlias = Literal["sure", "fairly sure", "unsure"]
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_CONTENT_CHARACTERS, strip_whitespace=True)]
-"""A statement to remember."""
+"""A statement to be remembered."""
 Quoted = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUOTE_CHARACTERS)]
-"""Words of the user, verbatim."""
+"""The user's words, verbatim."""
 
 SURE_FROM = 0.7
 """Minimum confidence for "sure". Confidence is the extractor's own estimate, so it can only lower the label."""
@@ -35,7 +35,7 @@ _FROM = {
 
 
 def confidence_label(memory: Memory) -> ConfidenceLabel:
-    """Return the word that users and models see instead of numbers."""
+    """Return the label that users and models see instead of the number."""
     match memory.trust:
         case "user_said":
             return "sure" if memory.confidence >= SURE_FROM else "fairly sure"
@@ -46,7 +46,7 @@ def confidence_label(memory: Memory) -> ConfidenceLabel:
 
 
 def confidence_and_origin(memory: Memory) -> str:
-    """Return the confidence label, with the origin unless that is the user's own words."""
+    """Return the confidence label, with the origin unless the memory is in the user's own words."""
     origin = _FROM.get(memory.trust)
     return f"{confidence_label(memory)}: {origin}" if origin else confidence_label(memory)
 
@@ -100,9 +100,9 @@ class MemoryDetail(MemoryView):
     said_on: date | None
     """The day on which the quote was written."""
     conversation: str
-    """Title of the conversation in which it was said; empty if that was deleted."""
+    """Title of the conversation in which the user said it; empty if the conversation was deleted."""
     before: list[MemoryView]
-    """The memories that it replaced."""
+    """The memories that this one replaced."""
     replaced_by: MemoryView | None
 
 
@@ -157,7 +157,7 @@ def forgotten_view(forgotten: "Forgotten") -> ForgottenView:
 def memory_list(
     found: Sequence[Memory | FoundMemory], limit: int, offset: int, found_by: FoundBy | None = None
 ) -> MemoryList:
-    """Return a page of memories. `found` was read with `limit` + 1, to detect further ones."""
+    """Return a page of memories. `found` was read with `limit` + 1, to detect whether there are more."""
     pairs = ((each.memory, each.score) if isinstance(each, FoundMemory) else (each, None) for each in found[:limit])
     items = [memory_view(*each) for each in pairs]
     return MemoryList(items=items, next=str(offset + limit) if len(found) > limit else None, found_by=found_by)

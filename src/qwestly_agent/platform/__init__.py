@@ -1,1 +1,2 @@
-"""What every store and workflow is made of: collections, records with their events, and work that is moved."""
+"""The building blocks of all stores and workflows: collections, records with their events, and the work that a workflow
+processes."""

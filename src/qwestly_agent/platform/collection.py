@@ -17,10 +17,10 @@ ALL_ACTIONS = "find insert update remove"
 
 @dataclass(frozen=True)
 class Expires:
-    """MongoDB deletes a document after the date in this field."""
+    """MongoDB deletes a document after the date in `field`."""
 
     after: timedelta
-    """The longest time from the document's creation, or from the last use that extends it."""
+    """The longest time from a document's creation, or from the last use that extends it."""
     field: str = "expires_at"
     since: str = ""
     """The words that follow the period in docs/data.md, such as 'after the last use'."""
@@ -28,16 +28,17 @@ class Expires:
 
 @dataclass(frozen=True)
 class Permanent:
-    """Documents are kept until they are erased, for the given reason."""
+    """Documents are kept until erased, for the given reason."""
 
     reason: str
 
 
 class MongoCollection(str):
-    """One of our collections. It is a string, its name, so that it can be used to subscript a database.
+    """One of our collections. It is a string (its name), so it can be used to subscript a database.
 
-    Its documents belong to the user in `user_id`, who may export and erase them (`user_data.py`), and `holds` lists
-    their contents; or to no user, for `no_user_reason`. Raises `ValueError` unless exactly one is given.
+    Its documents belong either to the user in `user_id`, who may export and erase them (`user_data.py`), with `holds`
+    listing their contents; or to no user, for `no_user_reason`. Raises `ValueError` unless exactly one of the two is
+    given.
     """
 
     retention: Expires | Permanent
@@ -45,16 +46,16 @@ class MongoCollection(str):
     holds: str
     no_user_reason: str
     events: Sequence[str]
-    """Types of the events about its documents. Documents hold them for the feed (`activity.py`), except the event of
-    their deletion."""
+    """Types of the events about the documents. A document keeps its events for the feed (`activity.py`), except the
+    event of its deletion."""
     events_note: str
-    """An explanation of `events`, for docs/approvals.md."""
+    """An explanation of `events` for docs/approvals.md."""
     chat: str
-    """Database actions of the functions that serve signed-in users."""
+    """Database actions allowed to the functions that serve signed-in users."""
     reader: str
-    """Database actions of the other functions that call models. All others have `ALL_ACTIONS`."""
+    """Database actions allowed to the other functions that call models. All remaining functions have `ALL_ACTIONS`."""
     opener: str
-    """Database actions of the function that opens files."""
+    """Database actions allowed to the function that opens files."""
 
     def __new__(
         cls,
@@ -86,7 +87,7 @@ class MongoCollection(str):
 
     @property
     def has_outbox(self) -> bool:
-        """True if documents hold events for the feed."""
+        """True if documents contain events for the feed."""
         return bool(self.events)
 
 
@@ -101,16 +102,16 @@ def index(name: str, *fields: str, **options: Any) -> IndexModel:
 
 
 Document: TypeAlias = dict[str, Any]
-"""A document of MongoDB."""
+"""A MongoDB document."""
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def across_users(method: Method) -> Method:
-    """Mark a method of a store that reads documents of all users, for sweeps, the brake and what is measured.
+    """Mark a store method that reads documents of all users, for sweeps, the brake and measurements.
 
-    It returns ids, times and counts only (and `Activity.list_copied` the events for the bus); further reads go through
-    the stores, with a user id. `tests/mongo_rule.py` refuses such a read unless a marked method is on its stack, and
-    `tests/stores/test_across_users.py` checks that an index serves it.
+    Such a method returns only ids, times and counts (except `Activity.list_copied`, which returns the events for the
+    bus); further reads go through the stores, with a user id. `tests/mongo_rule.py` rejects such a read unless a marked
+    method is on the stack, and `tests/stores/test_across_users.py` checks that an index serves it.
     """
     method.__dict__["across_users"] = True
     return method
@@ -130,14 +131,14 @@ class Backlog:
 
     count: int
     due_since: float | None
-    """When the oldest became due, in seconds since the epoch; None if there are none."""
+    """When the oldest one became due, in seconds since the epoch; None if there are none."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """Access to collections of one database, in the domain's terms.
+    """Access to collections of one database, in the terms of the domain.
 
-    A store without further fields is not a dataclass itself: creating forty dataclasses took 5 % of a cold start.
+    A store without further fields is not itself a dataclass: creating forty dataclasses took 5 % of a cold start.
     """
 
     database: AsyncDatabase[Document]
@@ -156,19 +157,20 @@ class Store:
 
 
 class Schedule(Store):
-    """A store of documents that become due."""
+    """A store whose documents become due."""
 
     collection: ClassVar[MongoCollection]
     id_field: ClassVar[str] = "_id"
     due_field: ClassVar[str] = "due_at"
-    """Seconds since the epoch. It is missing, or 0, in documents that do not become due."""
+    """The time in seconds since the epoch; missing or 0 in documents that do not become due."""
 
     def _due(self, after: float, until: float) -> Document:
         return {self.due_field: {"$gt": after, "$lte": until}}
 
     @across_users
     async def list_due(self, after: float, until: float, limit: int, braked: Collection[str] = ()) -> list[Due]:
-        """List documents that became due in this interval, longest due first. Those of `braked` users stay due."""
+        """List documents that became due in this interval, longest overdue first. Documents of `braked` users stay
+        due."""
         query = {**self._due(after, until), **_not_of(braked)}
         fields = dict.fromkeys(("user_id", self.id_field, self.due_field), 1)
         found = self.database[self.collection].find(query, fields).sort(self.due_field, 1).limit(limit)

@@ -1,4 +1,4 @@
-"""Events that are written into the document that they are about, and copied into the feed.
+"""Events are written into the document that they are about, and then copied into the feed.
 
 An event is written in the same update as the change: `events` (JSON texts, appended), `events_written` (their number)
 and `uncopied_since`. It is then copied into the feed by its id: right after the write, or by the sweep if the process
@@ -21,7 +21,7 @@ RETENTION = timedelta(days=90)
 FEED = MongoCollection(
     "agent_activity",
     Expires(RETENTION),
-    # In the order of copying, and in the order of the feed.
+    # For reads in the order of copying, and in the order of the feed.
     index("user_copied", "user_id", "copied_at"),
     index("copied", "copied_at"),
     index("user_at", "user_id", "-at"),
@@ -32,7 +32,7 @@ FEED = MongoCollection(
 `run_id`, `data` (a JSON text: ids, numbers and enumerated words); `copied_at` (by the database's clock),
 `expires_at`."""
 EVENTS_KEPT = 50
-"""Maximum number of events in a document's outbox; older ones are dropped. Fewer than this are ever waiting to be
+"""Maximum number of events in a document's outbox; older ones are dropped. There are never this many waiting to be
 copied."""
 
 
@@ -49,7 +49,7 @@ def outbox_fields(*events: ActivityEvent) -> Document:
 
 
 def with_events(update: Document, *events: ActivityEvent) -> Document:
-    """Return the update with operators that append these events to the document's outbox."""
+    """Return the update, extended to append these events to the document's outbox."""
     if not events:
         return update
     new = outbox_fields(*events)
@@ -64,11 +64,11 @@ def with_events(update: Document, *events: ActivityEvent) -> Document:
 async def copy_after_write(
     database: AsyncDatabase[Document], collection: str, user_id: str, key: str, written: Document | None = None
 ) -> None:
-    """Copy the events that a write left in this document into the feed; the sweep copies them if this fails.
+    """Copy the events that a write left in this document into the feed; if this fails, the sweep copies them.
 
-    `written` has the document's `OUTBOX` fields after the write, if they are known.
+    `written` contains the document's `OUTBOX` fields after the write, if known.
     """
-    with suppress(PyMongoError):  # the change itself is done
+    with suppress(PyMongoError):  # the change itself is already written
         if written is None:
             await copy_events(database, collection, user_id, key)
         else:
@@ -87,12 +87,13 @@ async def _copy(database: AsyncDatabase[Document], collection: str, user_id: str
     texts = found["events"][found.get("events_copied", 0) - written :]
     left = [ActivityEvent.model_validate_json(each) for each in texts]
     await database[FEED].bulk_write([_upsert(each) for each in left], ordered=False)
-    # Skipped if another event was written meanwhile, since that one is not copied yet.
+    # Matches nothing if another event was written meanwhile, since that one is not copied yet.
     copied = await database[collection].update_one(
         {**here, "events_written": written}, {"$set": {"events_copied": written}, "$unset": {"uncopied_since": ""}}
     )
     if not copied.matched_count and await database[collection].find_one(here, {"_id": 1}) is None:
-        # It was deleted meanwhile, perhaps with all data of its user, of whom nothing may be left in the feed.
+        # The document was deleted meanwhile, perhaps with all data of its user, which must then leave nothing in the
+        # feed.
         await database[FEED].delete_many({"user_id": user_id, "_id": {"$in": [each.id for each in left]}})
 
 
@@ -103,8 +104,8 @@ async def add_event(database: AsyncDatabase[Document], event: ActivityEvent) -> 
 
 def _upsert(event: ActivityEvent) -> UpdateOne:
     fields = event.model_dump(mode="json", exclude={"id", "user_id", "data"})
-    # As text, since it is never queried.
+    # Stored as text, since it is never queried.
     fields |= {"data": json.dumps(dict(event.data)), "expires_at": to_datetime(event.at) + RETENTION}
-    # Uses the database's clock, which all writers share, because pollers read by this time.
+    # By the database's clock, which all writers share, because pollers read by this time.
     change = {"$setOnInsert": fields, "$currentDate": {"copied_at": True}}
     return UpdateOne({"_id": event.id, "user_id": event.user_id}, change, upsert=True)

@@ -1,6 +1,6 @@
-"""Stores of records. A record is a frozen model with `id` and `user_id`, and one document.
+"""Stores of records. A record is a frozen model with `id` and `user_id`, stored in one document.
 
-It is inserted once, read by its id, and changed by a compare-and-set, in one write with the events of the change.
+It is inserted once, read by its id, and changed by compare-and-set, in the same write as the events of the change.
 """
 
 import json
@@ -19,7 +19,8 @@ from qwestly_agent.platform.collection import Document, Expires, MongoCollection
 from qwestly_agent.platform.outbox import add_event, copy_after_write, outbox_fields, with_events
 
 TRIES = 10
-"""Maximum attempts of a change: each conflict means that another process has changed the record meanwhile."""
+"""Maximum number of attempts to write a change. Each conflict means that another process has changed the record
+meanwhile."""
 
 Record = TypeVar("Record", bound=Any)
 T = TypeVar("T")
@@ -31,12 +32,12 @@ async def compare_and_set(
     write: Callable[[T, T], Awaitable[T | None]],
     known: T | None = None,
 ) -> tuple[T, bool]:
-    """Change the current version, again after each conflict. Returns the version that is now current, and True if this
-    call wrote it.
+    """Change the current version, retrying after each conflict. Returns the version that is now current, and True if
+    this call wrote it.
 
-    `change` receives a version (`known` first, if given) and returns the new one; None or an equal one keep it. `write`
-    returns what it wrote, or None after a conflict. Raises `Unavailable` after `TRIES` conflicts, and whatever the
-    functions raise.
+    `change` receives a version (`known` first, if given) and returns the new one; None or an equal one leaves the
+    record unchanged. `write` returns the version it wrote, or None after a conflict. Raises `Unavailable` after `TRIES`
+    conflicts, and whatever the functions raise.
     """
     for _ in range(TRIES):
         before = await read() if known is None else known
@@ -53,17 +54,17 @@ class Records(Store, Generic[Record]):
     collection: ClassVar[MongoCollection]
     model: ClassVar[type[BaseModel]]
     missing: ClassVar[str]
-    """The message of `NotFound`."""
+    """The message of the `NotFound` error."""
     nested: ClassVar[Sequence[str]] = ()
-    """Fields stored as JSON texts: they are never queried, and MongoDB must not interpret their keys."""
+    """Fields stored as JSON text, because they are never queried and MongoDB must not interpret their keys."""
     derived: ClassVar[Sequence[str]] = ()
-    """Properties that are stored too, for queries."""
+    """Properties that are stored as well, for queries."""
     listed: ClassVar[Sequence[str]] = ()
-    """Fields that are read for lists; all if empty."""
+    """Fields that are read for lists; all fields if empty."""
     order: ClassVar[Sequence[str]] = ("created_at",)
-    """The fields by which records are listed, all descending; the first is a date."""
+    """The fields by which records are sorted, all descending; the first one is a date."""
     kept_since: ClassVar[str] = "created_at"
-    """The field from which the retention is counted."""
+    """The field from which the retention period is counted."""
 
     def events_of(self, before: Record | None, after: Record) -> Sequence[ActivityEvent]:  # noqa: ARG002
         """Return the events of a change; `before` is None for a new record."""
@@ -91,8 +92,8 @@ class Records(Store, Generic[Record]):
     async def list_for_turn(
         self, user_id: str, conversation_id: str, statuses: Collection[str]
     ) -> tuple[list[Record], list[Record]]:
-        """Return the user's records with one of these statuses, newest first, and those with changes that this
-        conversation has not reported, oldest change first. It is one command, as each turn begins with it."""
+        """Return the user's records with one of these statuses, newest first, and those with changes not yet reported
+        in this conversation, oldest change first. A single command, because each turn begins with it."""
         either = [{"status": {"$in": sorted(statuses)}}, {"conversation_id": conversation_id, "news": True}]
         found = await self.newest(user_id, 0, None, **{"$or": either})
         unreported = [each for each in found if each.conversation_id == conversation_id and each.news]
@@ -108,7 +109,7 @@ class Records(Store, Generic[Record]):
     # --- writing ------------------------------------------------------------------------------------------------------
 
     async def add(self, record: Record) -> bool:
-        """Insert a record with its events. Returns False if it exists already."""
+        """Insert a record with its events. Returns False if it already exists."""
         events = self.events_of(None, record)
         try:
             await self.database[self.collection].insert_one({**self.new_document(record), **outbox_fields(*events)})
@@ -124,8 +125,8 @@ class Records(Store, Generic[Record]):
     async def write(
         self, before: Record, after: Record, events: Sequence[ActivityEvent] | None = None, **if_still: Any
     ) -> bool:
-        """Write the fields that differ, with the events of the change (or `events`, if given), unless a field in
-        `if_still` has another value by now. Returns False then, and if the record is gone."""
+        """Write the fields that differ, with the events of the change (or `events`, if given). Returns False without
+        writing if a field in `if_still` has another value by now, or if the record is gone."""
         old, new = self.to_document(before), self.to_document(after)
         changes = {name: value for name, value in new.items() if value != old.get(name)}
         events = self.events_of(before, after) if events is None else events
@@ -148,20 +149,20 @@ class Records(Store, Generic[Record]):
         events: Sequence[ActivityEvent] | None = None,
     ) -> tuple[Record, bool]:
         """Change the current revision as in `compare_and_set`, with the events of the change, or `events` if given.
-        Raises `NotFound` too."""
+        Also raises `NotFound`."""
         write = partial(self.replace, events=events)
         return await compare_and_set(lambda: self.get(user_id, record_id), change, write, known)
 
     async def save_parts(self, user_id: str, record_id: str, **parts: Any) -> None:
-        """Set these fields and leave the others. Raises `NotFound`."""
+        """Set these fields and leave the others unchanged. Raises `NotFound`."""
         if not await self.set_fields(user_id, record_id, parts):
             raise NotFound(self.missing)
 
     async def set_fields(
         self, user_id: str, record_id: str, changes: Mapping[str, Any], *events: ActivityEvent, **if_still: Any
     ) -> bool:
-        """Set these fields, with these events. Returns False if a field in `if_still` has another value, or if there is
-        no such record."""
+        """Set these fields, with these events. Returns False if a field in `if_still` has another value, or if the
+        record does not exist."""
         stored = {name: as_text(value) if name in self.nested else value for name, value in changes.items()}
         return await self._set(user_id, record_id, stored, events, if_still)
 
@@ -176,8 +177,8 @@ class Records(Store, Generic[Record]):
         return bool(written)
 
     async def remove(self, user_id: str, record_id: str, event: ActivityEvent) -> bool:
-        """Delete a record. Its event is written first, because the document will be gone. Returns False if there is no
-        such record."""
+        """Delete a record. Its event is written first, because afterwards there is no document. Returns False if the
+        record does not exist."""
         here = {"_id": record_id, "user_id": user_id}
         if await self.database[self.collection].find_one(here, {"_id": 1}) is None:
             return False
@@ -198,13 +199,13 @@ class Records(Store, Generic[Record]):
 
     @classmethod
     def new_document(cls, record: Record) -> Document:
-        """Return the document without events."""
+        """Return the document for a new record, without events."""
         document = cls.to_document(record)
         return {**document, **cls._expiry(document)}
 
     @classmethod
     def from_document(cls, document: Document) -> Record:
-        known = cls.model.model_fields  # computed anew at each access
+        known = cls.model.model_fields  # read once, as each access computes it again
         fields = {name: value for name, value in document.items() if name in known}
         nested = {name: json.loads(fields[name]) for name in cls.nested if name in fields}
         return cls.model.model_validate({**fields, **nested, "id": document["_id"]})  # type: ignore[return-value]

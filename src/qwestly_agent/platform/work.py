@@ -1,4 +1,5 @@
-"""Records that a workflow moves: each begins, is under way, and ends, with an event and a sentence for its user."""
+"""Records that a workflow processes: each one begins, is in progress, and ends, with an event and a sentence for its
+user."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from qwestly_agent.platform.records import Record, Records, compare_and_set
 
 MOST_UNDER_WAY = 20
 BEGUN = "begun"
-"""The verb of the first status in its event's type. Each other status is its own verb."""
+"""The verb of the first status in its event type. Every other status is its own verb."""
 
 
 @dataclass(frozen=True)
@@ -22,26 +23,27 @@ class Stage:
 
 
 class Work(Records[Record]):
-    """The models have `run_id`, `status`, `label` (a sentence for the user), `created_at` and `updated_at`."""
+    """A store of work. Its models have `run_id`, `status`, `label` (a sentence for the user), `created_at` and
+    `updated_at`."""
 
     subject: ClassVar[str]
-    """The name of one of them in ids and types of events: "lesson" for `lesson_id` and `lesson.ready`."""
+    """The name of one record in ids and event types: "lesson" in `lesson_id` and `lesson.ready`."""
     role: ClassVar[Role]
     stages: ClassVar[Mapping[str, Stage]]
-    """By status, beginning with the first one. A status without a stage has no event."""
+    """The stage of each status, beginning with the first one. A status without a stage has no event."""
     under_way: ClassVar[frozenset[str]]
-    """Statuses in which an execution moves it, and waits for no person."""
+    """Statuses in which an execution is processing the record and waits for no person."""
     try_again: ClassVar[str]
-    """The label of a failure that has no other."""
+    """The label of a failure that has no label of its own."""
     alive_seconds: ClassVar[float] = 7 * 3_600.0
-    """Longer than an execution can wait for slots and retry in all its states."""
+    """Longer than an execution can take to wait for slots and retry in all its states."""
     waits_as: ClassVar[str] = ""
-    """The status in which it waits for its approval."""
+    """The status in which the work waits for its approval."""
     closed_by: ClassVar[Mapping[Status, tuple[str, str]]] = {}
-    """Its status and label at the end of its approval, by the approval's status."""
+    """The status and label of the work once its approval has ended, by the approval's status."""
 
     def describe(self, record: Record) -> str:  # noqa: ARG002
-        """Return the title of work that is under way."""
+        """Return the title of work in progress."""
         return self.stages[self.first_status].title
 
     def events_of(self, before: Record | None, after: Record) -> Sequence[ActivityEvent]:
@@ -50,23 +52,24 @@ class Work(Records[Record]):
 
     @classmethod
     def ended_types(cls) -> list[str]:
-        """Return the types of the events of ended work."""
+        """Return the event types of ended work."""
         return [f"{cls.subject}.{status}" for status in cls.stages if status not in cls.under_way]
 
     def as_seen(self, record: Record, now: float) -> Record:
-        """Return the record as its user sees it: as failed if its execution must have ended without a word, because a
-        process died between storing the record and starting it."""
+        """Return the record as its user sees it. It counts as failed if its execution must have ended without recording
+        anything, because a process died between storing the record and starting the execution."""
         if record.status not in self.under_way or now < record.created_at + self.alive_seconds:
             return record
         return record.model_copy(update={"status": "failed", "label": self.try_again})
 
     async def list_under_way(self, user_id: str, now: float) -> list[Record]:
-        """List the work that is under way, newest first."""
+        """List the work in progress, newest first."""
         since = {"$gt": now - self.alive_seconds}
         return await self.newest(user_id, MOST_UNDER_WAY, status={"$in": sorted(self.under_way)}, created_at=since)
 
     async def move(self, user_id: str, record_id: str, now: float, status: str, label: str, **parts: Any) -> bool:
-        """Set status, label and these parts, unless the work has ended. Returns False then. Raises `NotFound`."""
+        """Set status, label and these parts. Returns False, without a change, if the work has already ended. Raises
+        `NotFound`."""
         changes = {**parts, "status": status, "label": label, "updated_at": now}
 
         def change(before: Record) -> Record | None:
@@ -79,8 +82,8 @@ class Work(Records[Record]):
         return (await compare_and_set(lambda: self.get(user_id, record_id), change, write))[1]
 
     async def close(self, approval: Approval, now: float) -> None:
-        """End the work that waits for this approval, if that has ended (idempotent). The approval's event stands for it
-        in the feed."""
+        """End the work that waits for this approval, if the approval has ended (idempotent). In the feed, the
+        approval's event takes the place of the work's."""
         if approval.status in self.closed_by:
             status, label = self.closed_by[approval.status]
             changes = {"status": status, "label": label, "updated_at": now}
@@ -88,13 +91,13 @@ class Work(Records[Record]):
                 await self.set_fields(each.user_id, each.id, changes, status=self.waits_as)
 
     async def move_approval(self, user_id: str, approval_id: str, new_id: str) -> None:
-        """Let another approval decide."""
+        """Make the work wait for another approval instead."""
         for each in await self.newest(user_id, 0, approval_id=approval_id):
             await self.set_fields(user_id, each.id, {"approval_id": new_id})
 
     @property
     def first_status(self) -> str:
-        """The status of work whose execution begins."""
+        """The status of work whose execution has just begun."""
         return next(iter(self.stages))
 
     def _event(self, record: Record) -> ActivityEvent:

@@ -1,6 +1,7 @@
 """Extract the text of a file.
 
-Run with `python -m` in a process without secrets, with the file on standard input."""
+Run with `python -m` in a process without secrets, with the file on standard input.
+"""
 
 import io
 import json
@@ -17,15 +18,15 @@ from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, UnreadableFile
 from qwestly_agent.text.clean import visible
 
 # --- docx text --------------------------------------------------------------------------------------------------------
-# Extract the text of a DOCX from its XML: headers, paragraphs, tables, text boxes, footnotes, footers. Each text once,
-# in its order, without what was deleted or moved away (ECMA-376, part 1; both its namespaces).
+# Extract the text of a DOCX from its XML: headers, paragraphs, tables, text boxes, footnotes, footers. Each text is
+# returned once, in order, without deleted or moved text (ECMA-376, part 1; both of its namespaces).
 
 
 MOST_ENTRIES = 2_000
 LARGEST_PART_BYTES = 20_000_000
 _ENCRYPTED = 1
 _MAIN = "word/document.xml"
-"""The name of the main part where the package does not name it."""
+"""The name of the main part if the package does not specify one."""
 _WORD = (
     "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}",
     "{http://purl.oclc.org/ooxml/wordprocessingml/main}",
@@ -35,17 +36,17 @@ _MATH = (
     "{http://purl.oclc.org/ooxml/officeDocument/math}t",
 )
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-"""It repeats a text box for older programs."""
+"""Repeats a text box for older programs."""
 _SKIPPED = frozenset(
     (
         *("del", "moveFrom", "delText", "delInstrText", "instrText", "fldData", "rt", "sym", "object"),
         *("pPr", "rPr", "tblPr", "trPr", "tcPr", "sectPr", "sdtPr"),
     )
 )
-"""Deleted, moved away, properties, the reading of a ruby text, pictures and icons."""
+"""Deleted or moved text, properties, ruby annotations, pictures and icons."""
 _SIGNS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _KINDS = ("header", "footnotes", "endnotes", "footer")
-"""Parts beside the main one, by the end of their relationship's type, in the order of reading."""
+"""Parts besides the main one, by the last part of their relationship type, in reading order."""
 
 
 def text_of_docx(content: bytes) -> str:
@@ -73,13 +74,13 @@ def _parts(archive: zipfile.ZipFile) -> Iterator[str]:
     said: set[str] = set()
     for name in [*around["header"], main, *(path for kind in _KINDS[1:] for path in around[kind])]:
         text = "\n".join(_lines(_root(archive, name)))
-        if text.strip() and text not in said:  # each section of a document repeats its header
+        if text.strip() and text not in said:  # each section of a document repeats the header
             said.add(text)
             yield f"{text}\n"
 
 
 def _related(archive: zipfile.ZipFile, names: Collection[str], part: str) -> Iterator[tuple[str, str]]:
-    """Yield the kinds and paths of what a part names; without a part, of what the package does."""
+    """Yield the kinds and paths that a part refers to; without a part, those that the package refers to."""
     folder, name = posixpath.split(part)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in names:
@@ -93,18 +94,18 @@ def _related(archive: zipfile.ZipFile, names: Collection[str], part: str) -> Ite
 
 def _root(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
     with archive.open(name) as part:
-        # The size that the archive states is not trusted.
+        # Do not trust the size stated in the archive.
         xml = part.read(LARGEST_PART_BYTES + 1)
     if len(xml) > LARGEST_PART_BYTES:
         raise UnreadableFile("heavy")
-    text = xml.decode("utf-8-sig")  # as Word writes; the parser then ignores what encoding the file states
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:  # Word writes none, and entities can expand without limit
+    text = xml.decode("utf-8-sig")  # as Word writes it; the parser then ignores the stated encoding
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:  # Word writes neither, and entities can expand without limit
         raise UnreadableFile("damaged")
     return ElementTree.fromstring(text)  # noqa: S314  in a separate process, without a document type
 
 
 def _name(node: ElementTree.Element) -> str:
-    """Return the name of Word's element, in either namespace; empty for any other."""
+    """Return the name of a Word element, in either namespace; empty for any other element."""
     return next((node.tag.removeprefix(each) for each in _WORD if node.tag.startswith(each)), "")
 
 
@@ -113,14 +114,14 @@ def _child(node: ElementTree.Element | None, name: str) -> ElementTree.Element |
 
 
 def _parts_of(node: ElementTree.Element) -> Iterator[ElementTree.Element]:
-    """Yield what stands in a node, without what is not text of the document."""
+    """Yield the children of a node, except those that are not part of the document's text."""
     for child in node:
         if child.tag != _FALLBACK and _name(child) not in _SKIPPED and not _is_no_text(child):
             yield child
 
 
 def _is_no_text(node: ElementTree.Element) -> bool:
-    """True for a placeholder that nobody filled in, a rule above footnotes, a row that was deleted, and hidden text."""
+    """True for an unfilled placeholder, a footnote separator, a deleted row, and hidden text."""
     match _name(node):
         case "sdt":
             return _child(_child(node, "sdtPr"), "showingPlcHdr") is not None
@@ -158,7 +159,8 @@ def _table(table: ElementTree.Element) -> Iterator[str]:
 
 
 def _within(node: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
-    """Yield rows or cells, also those in a content control or a change, without those of a table within a cell."""
+    """Yield rows or cells, including those in a content control or a tracked change, but not those of a table inside a
+    cell."""
     for child in _parts_of(node):
         if _name(child) == name:
             yield child
@@ -190,8 +192,8 @@ def _runs(node: ElementTree.Element, boxes: list[ElementTree.Element]) -> Iterat
 
 
 # --- file text --------------------------------------------------------------------------------------------------------
-# It prints JSON: `{"text": …}`, or `{"why": …}` if there is no text. A hostile file can only harm this process, within
-# its limits.
+# Print JSON: `{"text": …}`, or `{"why": …}` if there is no text. A hostile file can only harm this process, within its
+# limits.
 
 
 CPU_SECONDS = 15
@@ -204,11 +206,12 @@ ENCODINGS = [
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr"),
 ]
 NEARLY_AS_GOOD = 0.05
-"""Difference of two readings' shares of letters that do not go together (`chaos`), at which either may be right."""
+"""Up to this difference in the share of implausible letter combinations (`chaos`), either of two decodings may be
+right."""
 COHERENT = 0.4
-"""Share of a language's frequent letters from which a reading is that language's."""
+"""A decoding with at least this share of a language's frequent letters is in that language."""
 _STRANGE = re.compile(r"[þÞðÐýÝ¯¼½¾³²¹¦¨¸\ufffd]|[^\W\d_][£¡¿¥±]|[£¥±][^\W\d_]")
-"""Letters and signs of Windows' Western letters by which those of another language are betrayed."""
+"""Letters and signs of Windows' Western encoding that reveal text in another encoding."""
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _RTF = b"{\\rtf"
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
@@ -217,12 +220,12 @@ _ICONS = {
     "Twitter": "\uf099\uf081\ue61b", "Instagram": "\uf16d\ue055", "Telegram": "\uf2c6\uf3fe", "Skype": "\uf17e",
     "Behance": "\uf1b4", "Tel.": "\uf095\uf10b\uf3cd\uf879",
 }  # fmt: skip
-"""Icons of Font Awesome that stand for a word. Others are dropped."""
+"""Font Awesome icons that stand for a word. Other icons are dropped."""
 _RADICALS = str.maketrans(
     "⺟⺠⻁⻄⻅⻆⻋⻑⻓⻔⻘⻙⻚⻛⻜⻝⻢⻤⻥⻦⻨⻩⻫⻬⻭⻮⻰⻲⻳",
     "母民虎西见角车長长门青韦页风飞食马鬼鱼鸟麦黄斉齐歯齿龙亀龟",
 ) | {each: unicodedata.normalize("NFKC", chr(each)) for each in range(0x2F00, 0x2FD6)}
-"""Characters by which Chrome names the glyphs of ideographs that are radicals, too."""
+"""Radicals by which Chrome names the glyphs of identical ideographs."""
 _WORDS = {icon: f" {word}: " for word, icons in _ICONS.items() for icon in icons}
 _TO_LETTERS = str.maketrans(_LIGATURES | _WORDS) | _RADICALS
 _SOFT_BREAK = re.compile(r"\xad\s*\n\s*")
@@ -265,8 +268,8 @@ def _decoded(content: bytes) -> str:
 
 
 def _detected(content: bytes) -> str:
-    """Return the text in the encoding that it has beyond doubt. Raises `UnreadableFile`: what is read in a wrong one
-    would be stored as the person's words."""
+    """Decode the text if its encoding can be detected beyond doubt. Otherwise raises `UnreadableFile`, because wrongly
+    decoded text would be stored as the person's words."""
     # Imported late: few files need it.
     from charset_normalizer import from_bytes
 
@@ -302,7 +305,7 @@ def main() -> None:
         answer = {"why": error.why}
     except (MemoryError, RecursionError):
         answer = {"why": "heavy"}
-    except Exception:  # any error of a parser on a broken file
+    except Exception:  # a parser may raise any error for a broken file
         answer = {"why": "damaged"}
     sys.stdout.write(json.dumps(answer))
 

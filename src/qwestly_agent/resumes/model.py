@@ -21,7 +21,8 @@ from qwestly_agent.text.clean import visible
 from qwestly_agent.workflow_state import End, WorkState
 
 # --- resume state -----------------------------------------------------------------------------------------------------
-# The input and output of the states of `parse_resume`: ids and enumerated words. Everything else is in the record.
+# The input and output of the states of `parse_resume`: ids and enumerated words. Everything else is in the résumé's
+# record.
 
 
 STOPPED_KEPT = "Stopped by your pause. Its text is kept as a document already."
@@ -40,7 +41,7 @@ class ResumeState(WorkState):
     }
     resume_id: str
     why: str = ""
-    """Why the file has no readable text; empty if it has."""
+    """Why the file has no readable text; empty if it has some."""
     is_kept: bool = False
     """True once the candidate app has stored the text as a document."""
 
@@ -72,7 +73,7 @@ def _iso(day: Day) -> str:
 
 
 # --- person name ------------------------------------------------------------------------------------------------------
-# Find the person's name in the head of their résumé. Code does, because no model sees contact details.
+# Find the person's name at the top of their résumé. This is done in code, because no model sees contact details.
 
 
 FIRST_LINES, LONGEST_NAME = 6, 60
@@ -84,12 +85,13 @@ _PARTICLES = frozenset(
 )
 _PARTICLES |= {"ibn", "le", "ten", "ter", "van", "von", "y", "zu"}
 _TITLES = frozenset(("curriculum", "vitae", "resume", "cv", "lebenslauf", "profile", "profil", "experience", "summary"))
-"""Words of titles and headings, which no name in the first line has."""
+"""Words of titles and headings; a line that contains one is not a name."""
 
 
 def person_name(record: ResumeRecord) -> str:
-    """Return the name as the résumé has it; empty if no line of its head is one beyond doubt: labeled, in the mailbox
-    or an address of the person, or the first line and no field of the résumé."""
+    """Return the name as written in the résumé; empty if none of the first lines is a name beyond doubt. A line is a
+    name if it is labeled as such, if it occurs in the person's mailbox or an address, or if it is the first line and no
+    field of the résumé."""
     lines = [each.strip() for each in record.text.splitlines() if each.strip()][:FIRST_LINES]
     own = _folded_name("".join(each for kind in ("email", "url") for each in record.contacts.get(kind, ())))
     fields = {_folded_name(each.value) for each in record.read or ()}
@@ -108,14 +110,14 @@ def person_name(record: ResumeRecord) -> str:
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield the words of a name; nothing if the text has anything else, such as a small word or a figure."""
+    """Yield the words of a name; nothing if the text contains anything else, such as a lower-case word or a figure."""
     words = text.split()
     if 1 <= len(words) <= 6 and all(_WORD.fullmatch(each) and _begins_large(each) for each in words):
         yield from words
 
 
 def _begins_large(word: str) -> bool:
-    """True for a capital letter, a letter of a script without capitals, and the particles of names."""
+    """True for a capital letter, a letter of a script without capitals, and particles of names."""
     return word[0].lower() == word[0].upper() or word[0].isupper() or word in _PARTICLES
 
 
@@ -129,7 +131,7 @@ def _folded_name(text: str, between: str = "") -> str:
 
 
 MOST_QUOTES = 60
-"""Maximum number of quotes for a list."""
+"""Maximum number of quotes per list."""
 MONTHS_OF_A_YEAR = 12
 LONGEST_LINE, LONGEST_TEXT, MOST_ITEMS, MOST_SCHOOLS = 300, 5_000, 100, 30
 """Limits in docs/candidate-app-api.yaml."""
@@ -145,8 +147,8 @@ _LISTS: Mapping[ProfileField, str] = {"skills": "/skills/", "languages": "/langu
 def profile_changes(
     record: ResumeRecord, profile: Mapping[str, Any], today: date | None = None
 ) -> dict[str, Any] | None:
-    """Return the arguments of `update_profile`; None if the profile has everything. Existing entries of lists are
-    kept. With `today`, role, place and years of experience are derived from the positions if no field says them."""
+    """Return the arguments of `update_profile`; None if the profile already has everything. Existing list entries are
+    kept. With `today`, role, place and years of experience are derived from the positions if no field states them."""
     read = record.read or ()
     proposed: dict[ProfileField | Positions, tuple[Any, list[ReadField]]] = {}
     for field, (path, longest) in _TEXTS.items():
@@ -180,8 +182,8 @@ _MONTH = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d))?")
 
 
 def _from_positions(read: Sequence[ReadField], today: date) -> dict[ProfileField, tuple[Any, list[ReadField]]]:
-    """Return role and place of the present position, and the whole years of all positions, months that overlap once.
-    Each has the fields that it is derived from."""
+    """Return role and place of the current position, and the whole years of all positions together, counting
+    overlapping months once. Each comes with the fields that it is derived from."""
     found: dict[ProfileField, tuple[Any, list[ReadField]]] = {}
     months, dates = set[int](), list[ReadField]()
     positions = _items_of(read, "work")
@@ -206,7 +208,8 @@ def _ended(position: Mapping[str, ReadField]) -> bool:
 
 
 def _month_of(written: ReadField | None, today: date) -> int | None:
-    """Return the number of months since the year 0, of a year its first; None if the date is ambiguous."""
+    """Return the date's month as a number of months since the year 0 (January if only the year is given); None if the
+    date is ambiguous."""
     if written is None or not written.value:
         return today.year * MONTHS_OF_A_YEAR + today.month
     found = _MONTH.match(written.value)
@@ -223,7 +226,7 @@ def _fits(field: ProfileField | Positions, value: Any) -> bool:
 
 
 def quotes_of(record: ResumeRecord, fields: Sequence[ReadField]) -> list[dict[str, str]]:
-    """Return the quotes of these fields, each once."""
+    """Return the quotes of these fields, without duplicates."""
     source = QuotedSource(id=record.id, text=record.text)
     spans = dict.fromkeys((each.start, each.end) for each in fields)
     found = [FoundQuote(source, start, end) for start, end in list(spans)[:MOST_QUOTES]]
@@ -244,19 +247,19 @@ def _new_names(known: Sequence[str], found: Iterable[ReadField]) -> Iterator[Rea
 
 
 def _name_in(item: str) -> str:
-    """Return the name without text in parentheses at its end: "English (native)"."""
+    """Return the name without text in parentheses at the end: "English (native)"."""
     return _folded(item.partition("(")[0] or item)
 
 
 def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
-    """Yield each school that the profile lacks with this degree."""
+    """Yield each school that the profile does not have with this degree."""
     said = {(_folded(each.get("school")), _folded(each.get("degree"))) for each in known if isinstance(each, dict)}
     for item in _items_of(read, "education"):
         if "institution" not in item or any(len(each.value) > LONGEST_LINE for each in item.values()):
             continue
         school, degree = item["institution"].value, item["studyType"].value if "studyType" in item else ""
         year = item["endDate"].value[:4] if "endDate" in item else ""
-        # The profile may have the school without the degree.
+        # The profile may contain the school without the degree.
         if (_folded(school), _folded(degree)) not in said:
             value: dict[str, Any] = {"school": school, **({"degree": degree} if degree else {})}
             yield {**value, **({"year": int(year)} if year else {})}, list(item.values())
@@ -265,7 +268,7 @@ def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tu
 def _new_positions(
     known: Sequence[Mapping[str, Any]], read: Sequence[ReadField]
 ) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
-    """Yield each position that the profile lacks, without the lines that may belong to another."""
+    """Yield each position that the profile lacks, without lines that may belong to another position."""
     for item in _items_of(read, "work"):
         value: dict[str, Any] = {name: item[theirs].value for name, theirs in _NAMED.items() if theirs in item}
         for name, theirs in (("start", "startDate"), ("end", "endDate")):
@@ -280,7 +283,7 @@ def _new_positions(
 
 
 def _is_same_position(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """True for the same employer, and either the same title and first year, or the same period."""
+    """True if the employer is the same, and either title and first year or the period are the same, too."""
     company, title, start, end = (
         tuple(_folded(each.get(name)) for each in (one, other)) for name in ("company", "title", "start", "end")
     )
@@ -290,7 +293,8 @@ def _is_same_position(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _items_of(read: Iterable[ReadField], section: str) -> list[dict[str, ReadField]]:
-    """Return the fields of each position or school by name. `section` is that of JSON Resume, `work` or `education`."""
+    """Return the fields of each position or school, by name. `section` is a section of JSON Resume: `work` or
+    `education`."""
     items: dict[str, dict[str, ReadField]] = {}
     begins = f"/{section}/"
     for each in read:
@@ -313,7 +317,7 @@ def _folded(value: Any) -> str:
 
 
 def unread_lines(record: ResumeRecord) -> list[str]:
-    """Return the lines of the text without a field, except the name's."""
+    """Return the lines of the text that belong to no field, except the line with the name."""
     at, lines, name = 0, list[str](), person_name(record)
     for line in record.text.split("\n"):
         end = at + len(line)
@@ -340,7 +344,7 @@ def read_items(record: ResumeRecord) -> Iterator[tuple[str, str, str]]:
 
 
 def additions(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the fields of the profile as the résumé would change them; None if it has nothing beyond the profile."""
+    """Return the profile fields as the résumé would change them; None if it adds nothing to the profile."""
     if record.status in UNDER_WAY:
         return None
     known = {**profile, "positions": positions_of(profile.get("employment", ()))}
@@ -349,7 +353,7 @@ def additions(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any
 
 
 def json_resume_document(record: ResumeRecord) -> dict[str, Any]:
-    """Return the JSON Resume document with contact details, for its owner only."""
+    """Return the JSON Resume document with contact details, only for its owner."""
     document = json_resume(record.read or ())
     contacts = {name: values[0] for name, values in record.contacts.items() if name in ("email", "phone", "url")}
     name = {"name": found} if (found := person_name(record)) else {}

@@ -72,7 +72,7 @@ async def _write(stdin: asyncio.StreamWriter, content: bytes) -> None:
 def _text_in(answered: bytes) -> str:
     try:
         answer = _Answer.model_validate_json(answered)
-    except ValidationError:  # it was killed at one of its limits, or its output is invalid
+    except ValidationError:  # the process was killed at one of its limits, or its output is invalid
         raise UnreadableFile("heavy") from None
     if answer.why:
         raise UnreadableFile(answer.why)
@@ -82,12 +82,12 @@ def _text_in(answered: bytes) -> str:
 
 
 # --- read -------------------------------------------------------------------------------------------------------------
-# Open the file, in a function without keys that can reach only uploaded files.
+# Open the file, in a function that has no keys and can access only uploaded files.
 
 
 @state(ResumeState)
 async def read(services: Services, given: ResumeState) -> ResumeState:
-    """Extract and store the text. `why` is set if there is none. Raises `NotFound` if the file is gone."""
+    """Extract and store the text, or set `why` if there is none. Raises `NotFound` if the file is gone."""
     files = services.resume_files
     opened = await files.get_opened(given.user_id, given.resume_id)
     if not opened.text and not opened.why:

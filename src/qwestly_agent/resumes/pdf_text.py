@@ -1,7 +1,8 @@
-"""Extract the text of a PDF in reading order, also from several columns, of form fields, and from right to left.
+"""Extract the text of a PDF in reading order, including several columns, form fields, and right-to-left scripts.
 
-On the PDFs of `evals/layouts`, pypdfium2's own text takes a fifteenth of the time, with 90 % of the fields right and
-13 % of the lines in wrong order (Arabic: 41 % and 61 %); this has 99.6 % and 0.9 %, in 50 ms a page.
+On the PDFs in `evals/layouts`, pypdfium2's own text extraction takes a fifteenth of the time, but has only 90 % of the
+fields right and 13 % of the lines in the wrong order (Arabic: 41 % and 61 %); this module has 99.6 % and 0.9 %, in 50
+ms per page.
 """
 
 import io
@@ -36,24 +37,24 @@ from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, MOST_PAGES, Unread
 LAYOUT = LAParams()
 _UNKNOWN_GLYPH = re.compile(r"\(cid:\d+\)")
 _DIVIDED = re.compile(r"(?<!\S)(?:([^\s/@]*+[/@]\S*[-_])|(\S*[^\W\d_])[-‐])\n(?=[^\W\d_A-ZÀ-ÖØ-Þ])")
-"""An address, which keeps its hyphen, or a word that is divided at the end of a line."""
+"""An address, which keeps its hyphen, or a word divided at the end of a line."""
 _SPACED_OUT = re.compile(r"(?:[^\W\d_] ){3,}[^\W\d_](?!\w)|^(?:[\u3040-\u9fff] )+[\u3040-\u9fff]$")
-"""A heading with a blank between its letters."""
+"""A heading with spaces between its letters."""
 _END = b"%%EOF"
 
 SAME_BASELINE = 0.35
-"""Distance of two baselines, in heights of a line, at which they are one."""
+"""Maximum distance of two baselines, in line heights, at which they count as one."""
 MARGIN_GAP = 1.5
-"""Distance of what stands at the right margin from its line, in heights."""
+"""Minimum distance between a line and text at the right margin, in line heights."""
 LONGEST_AT_MARGIN = 45
-"""Characters of a place or a period at the right margin."""
+"""Maximum characters of a place or a period at the right margin."""
 _PERIOD = re.compile(r"(?=.{0,30}\Z)(?=.*(?:19|20)\d\d)[\d\s./–—-]*(?:[^\W\d_]{1,12}\.?[\d\s./–—-]*){0,3}")
-"""A year or a period, such as of an award."""
+"""A year or a period, for example of an award."""
 MOST_LINES = 300
-"""Lines of a page that are compared with each other; a résumé has eighty."""
+"""Maximum lines on a page that are compared with each other; a résumé has eighty."""
 FEWEST_OF_SCAN = 200
-"""Letters of a file with a picture of a page, from which they are more than the scanner's own."""
-MOST_ANNOTATIONS = 500  # fields and links of a page
+"""In a file with a picture of a page: minimum number of letters to be real text and not only the scanner's own."""
+MOST_ANNOTATIONS = 500  # fields and links on a page
 
 
 def text_of_pdf(content: bytes) -> str:
@@ -61,7 +62,7 @@ def text_of_pdf(content: bytes) -> str:
     if _END not in content:
         raise UnreadableFile("damaged")
     blocks, length, page_size = list[str](), 0, 0.0
-    # Without a layout of its own: what stands at the right margin is joined to its line before lines are grouped.
+    # Without layout analysis, because text at the right margin is joined to its line before lines are grouped.
     device = _Device(PDFResourceManager(), laparams=None)
     interpreter = PDFPageInterpreter(device.rsrcmgr, device)
     for page in _pages(content):
@@ -69,7 +70,7 @@ def text_of_pdf(content: bytes) -> str:
         layout = device.get_result()
         page_size = layout.width * layout.height
         for block in _blocks(layout, page):
-            # XeTeX encodes its visible hyphen as a soft hyphen.
+            # XeTeX encodes a visible hyphen as a soft hyphen.
             blocks.append(_DIVIDED.sub(r"\1\2", block.replace("\xad", "-")))
             length += len(blocks[-1])
         if length > 2 * MOST_CHARACTERS:
@@ -96,12 +97,12 @@ def _pages(content: bytes) -> list[PDFPage]:
 
 
 class _Device(PDFPageAggregator):
-    """Puts the text that a file gives for its glyphs in their place."""
+    """Replaces glyphs with the text that the file gives for them (`ActualText`)."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._tags: list[tuple[str | None, LTContainer, int]] = []
-        self.largest_picture = 0.0  # in points squared
+        self.largest_picture = 0.0  # in square points
 
     def render_image(self, name: str, stream: PDFStream) -> None:
         self.largest_picture = max(self.largest_picture, self.cur_item.width * self.cur_item.height)
@@ -120,14 +121,14 @@ class _Device(PDFPageAggregator):
 
 def _rewrite(characters: Sequence[LTChar], text: str) -> None:
     for number, each in enumerate(characters):
-        each._text = "" if number else text  # it has no other way
+        each._text = "" if number else text  # there is no public way
 
 
 # --- form fields ------------------------------------------------------------------------------------------------------
 
 
 class _Value(LTTextLineHorizontal):
-    """The value of a form field, as a line of its own."""
+    """The value of a form field, as a separate line."""
 
     def __init__(self, text: str, box: tuple[float, float, float, float]) -> None:
         super().__init__(LAYOUT.word_margin)
@@ -141,13 +142,13 @@ def _values_of(page: PDFPage) -> Iterator[_Value]:
             value = resolve1(_inherited(field, "V"))
             texts = value if isinstance(value, list) else [value]
             text = ", ".join(decode_text(each) for each in map(resolve1, texts) if isinstance(each, bytes)).strip()
-            height = min(top - low, 14.0)  # as high as a line: a field may be higher than what stands in it
+            height = min(top - low, 14.0)  # the height of a line, because a field may be higher than its text
             for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")):
                 yield _Value(line, (left, top - (number + 1) * height, right, top - number * height))
 
 
 def _annotations(page: PDFPage) -> Iterator[tuple[dict[str, Any], tuple[float, float, float, float]]]:
-    """Yield fields and links, each with its place."""
+    """Yield fields and links, each with its rectangle."""
     annotations = resolve1(page.annots)
     for found in map(resolve1, annotations[:MOST_ANNOTATIONS] if isinstance(annotations, list) else ()):
         box = resolve1(found.get("Rect")) if isinstance(found, dict) else None
@@ -158,7 +159,7 @@ def _annotations(page: PDFPage) -> Iterator[tuple[dict[str, Any], tuple[float, f
 
 
 def _inherited(field: dict[str, Any], name: str, depth: int = 8) -> Any:
-    """Return a value of the field or of the field that it is a part of."""
+    """Return a value of the field or, if it has none, of the field that contains it."""
     parent = resolve1(field.get("Parent"))
     if name in field or not isinstance(parent, dict) or not depth:
         return field.get(name)
@@ -174,7 +175,7 @@ def _blocks(page: LTPage, source: PDFPage) -> Iterator[str]:
     _name_links(source, characters)
     kinds = [unicodedata.bidirectional(each.get_text()[:1] or " ") for each in characters]
     is_rtl = 2 * sum(each in ("R", "AL") for each in kinds) > kinds.count("L")
-    if {"R", "AL"} & {*kinds}:  # figures and words of other scripts are written by leaps
+    if {"R", "AL"} & {*kinds}:  # right-to-left text may jump for figures and words of other scripts
         characters.sort(key=lambda each: (-round(each.matrix[5]), each.x0))
     words: list[LTTextLine] = list(page.group_objects(LAYOUT, characters)) if characters else []
     lines = [each for each in (*words, *values) if not each.is_empty()]
@@ -182,12 +183,12 @@ def _blocks(page: LTPage, source: PDFPage) -> Iterator[str]:
         line.analyze(LAYOUT)
     if not lines:
         return
-    for line in lines if is_rtl else ():  # its columns and margins as in a mirror
+    for line in lines if is_rtl else ():  # mirror its columns and margins
         line.set_bbox((page.x1 - line.x1, line.y0, page.x1 - line.x0, line.y1))
     beside = _at_margin(lines) if len(lines) <= MOST_LINES else {}
     kept = [each for each in lines if id(each) not in {id(right) for rights in beside.values() for right in rights}]
     rows = {id(each): sorted((each, *beside.get(id(each), ())), key=lambda each: each.x0) for each in kept}
-    for line in kept:  # as wide as with what stands beside it, so that it is no column of its own
+    for line in kept:  # include the text beside it in its width, so that this does not become a separate column
         row = rows[id(line)]
         line.set_bbox((min(each.x0 for each in row), line.y0, max(each.x1 for each in row), line.y1))
     boxes, assigner = list(page.group_textlines(LAYOUT, kept)), IndexAssigner()
@@ -203,7 +204,7 @@ def _blocks(page: LTPage, source: PDFPage) -> Iterator[str]:
 
 
 def _characters(container: Sequence[LTItem] | LTPage | LTFigure) -> Iterator[LTChar]:
-    """Yield all characters, also within form objects: some programs put a whole page into one."""
+    """Yield all characters, including those inside form objects, as some programs put a whole page into one."""
     for each in container:
         if isinstance(each, LTChar):
             yield each
@@ -212,7 +213,7 @@ def _characters(container: Sequence[LTItem] | LTPage | LTFigure) -> Iterator[LTC
 
 
 def _name_links(page: PDFPage, characters: Sequence[LTChar]) -> None:
-    """Write the address of a link in place of a user name, which is its end."""
+    """Replace a user name with the address of its link, if the address ends with the name."""
     for link, (x0, y0, x1, y1) in _annotations(page):
         action = resolve1(link.get("A"))
         uri = resolve1(action.get("URI")) if isinstance(action, dict) else None
@@ -225,8 +226,8 @@ def _name_links(page: PDFPage, characters: Sequence[LTChar]) -> None:
 
 
 def _at_margin(lines: Sequence[LTTextLine]) -> dict[int, list[LTTextLine]]:
-    """Return what stands at a margin of a line, by the line's id: at the right a place, a period, or a form's value, at
-    the left a period."""
+    """Return the text at the margins of lines, by the id of the line: at the right a place, a period or a form field's
+    value; at the left a period."""
     pairs: list[tuple[LTTextLine, LTTextLine]] = []
     anchors: dict[int, LTTextLine] = {}
     for right in lines:
@@ -238,7 +239,7 @@ def _at_margin(lines: Sequence[LTTextLine]) -> dict[int, list[LTTextLine]]:
     paired = {id(right) for _, right in pairs}
     for left, right in pairs:
         near = [each for each in lines if each is right or (each.x0 >= left.x1 and _touches(right, each))]
-        # Of a column, lines begin at one place; of what is set to the right margin, only years do.
+        # The lines of a column begin at the same place; of right-aligned text, only years do.
         begins_together = len(near) > 1 and max(each.x0 for each in near) - min(each.x0 for each in near) < 3
         in_column = sum(abs(each.x0 - right.x0) < 1 and id(each) not in paired for each in lines) > 1
         is_margin = not begins_together or all(map(_is_period, near))
@@ -247,7 +248,7 @@ def _at_margin(lines: Sequence[LTTextLine]) -> dict[int, list[LTTextLine]]:
     found: dict[int, list[LTTextLine]] = {}
     for line in lines:
         anchor = anchors.get(id(line))
-        while anchor is not None and id(anchor) in anchors:  # of three in a line, the third stands beside the first
+        while anchor is not None and id(anchor) in anchors:  # of three in a line, the third belongs to the first
             anchor = anchors[id(anchor)]
         if anchor is not None:
             found.setdefault(id(anchor), []).append(line)
@@ -255,7 +256,7 @@ def _at_margin(lines: Sequence[LTTextLine]) -> dict[int, list[LTTextLine]]:
 
 
 def _is_beside(period: LTTextLine, line: LTTextLine, lines: Sequence[LTTextLine]) -> bool:
-    """True for a period at the left of its line, in a column of nothing else."""
+    """True for a period at the left of its line, in a column of only periods."""
     if not _is_period(period) or _is_period(line) or _left_of(period, lines):
         return False
     return all(_is_period(each) for each in lines if each.x1 <= line.x0 and _touches(period, each))
@@ -266,7 +267,7 @@ def _is_period(line: LTTextLine) -> bool:
 
 
 def _left_of(right: LTTextLine, lines: Sequence[LTTextLine]) -> LTTextLine | None:
-    """Return the nearest line on the same baseline whose end leaves a gap."""
+    """Return the nearest line to the left on the same baseline that leaves a gap."""
     height = min(right.height, 14.0) or 1.0
     same = [
         each
@@ -283,7 +284,7 @@ def _baseline(line: LTTextLine) -> float:
 
 
 def _touches(one: LTTextLine, other: LTTextLine) -> bool:
-    """True if one stands close above the other."""
+    """True if one line is close above the other."""
     overlap = min(one.x1, other.x1) - max(one.x0, other.x0)
     is_near = 0 < abs(one.y0 - other.y0) < 1.8 * max(one.height, other.height)
     return is_near and overlap > 0.5 * min(one.width, other.width)
@@ -304,7 +305,7 @@ def _said(line: LTTextLine, is_rtl: bool) -> str:
 
 
 def _by_gaps(letters: Sequence[LTChar]) -> str:
-    """Return the words of a spaced heading: between them the gaps are wider."""
+    """Return the words of a letter-spaced heading, which are separated by wider gaps."""
     gaps = [max(after.x0 - before.x1, before.x0 - after.x1) for before, after in pairwise(letters)]
     usual = sorted(gaps)[len(gaps) // 2] if gaps else 0.0
     blanks = ("", *(" " if gap > 1.6 * usual else "" for gap in gaps))
@@ -312,8 +313,8 @@ def _by_gaps(letters: Sequence[LTChar]) -> str:
 
 
 def _from_the_right(line: LTTextLine, is_rtl: bool) -> str:
-    """Return the text of a line with Hebrew or Arabic letters in the order in which it is read: characters stand where
-    they are seen, and letters, numbers and brackets from left to right within it."""
+    """Return the text of a line with Hebrew or Arabic letters in reading order. In the file, characters are in visual
+    order; letters, numbers and brackets inside are read from left to right."""
     seen = [each.get_text() for each in line if isinstance(each, (LTChar, LTAnno)) and each.get_text() != "\n"]
     letters = [unicodedata.bidirectional(each[0]) for each in seen if each]
     mostly = is_rtl or sum(kind in ("R", "AL") for kind in letters) >= sum(kind == "L" for kind in letters)
@@ -326,17 +327,18 @@ def _from_the_right(line: LTTextLine, is_rtl: bool) -> str:
         for from_right, run in order
     )
     brackets = re.findall(r"[()\[\]]", text)
-    # Some programs name a bracket as it is read, not as it is seen.
+    # Some programs store a bracket as it is read, not as it is displayed.
     return text.translate(str.maketrans(_MIRRORED)) if len(brackets) > 1 and brackets[0] in ")]" else text
 
 
 def _levels(seen: Sequence[str], mostly: bool) -> Iterator[tuple[bool, str]]:
-    """Yield each piece with whether it is read from the right: a neutral one as both its neighbours, else the line."""
+    """Yield for each piece whether it is read from the right, and the piece. A neutral piece follows both its neighbors
+    if they agree, otherwise the line."""
     kinds = [unicodedata.bidirectional(each[0]) if each else "ON" for each in seen]
-    for at in range(1, len(kinds) - 1):  # "1,234" and "03/2021" are one number
+    for at in range(1, len(kinds) - 1):  # "1,234" and "03/2021" are one number each
         if kinds[at] in ("CS", "ES") and kinds[at - 1] == kinds[at + 1] == "EN":
             kinds[at] = "EN"
-    # Beside what is neutral a number counts as read from the right: of "2015–2019" the first year stands at the right.
+    # Next to a neutral piece, a number counts as read from the right: in "2015–2019" the first year is at the right.
     strong = [True if kind in ("R", "AL", "EN", "AN") else False if kind == "L" else None for kind in kinds]
     for at, text in enumerate(seen):
         known = False if kinds[at] in ("EN", "AN") else strong[at]

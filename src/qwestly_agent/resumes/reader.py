@@ -1,4 +1,4 @@
-"""The states of `parse_resume` that call models: parse the text, and keep the fields that it supports."""
+"""The states of `parse_resume` that call models: parse the text, and keep the fields that the text supports."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ PARSED_BY: Tier = "fast"
 
 class ResumeParser(Protocol):
     async def parse(self, services: Services, user_id: str, text: str) -> FoundResume:
-        """Return the fields of the text, each with a verbatim quote. The text has no contact details. Raises the errors
-        of `structured_output`."""
+        """Return the fields in the text, each with a verbatim quote. The text contains no contact details. Raises the
+        errors of `structured_output`."""
         ...
 
 
@@ -43,7 +43,7 @@ class ResumeParser(Protocol):
 @dataclass(frozen=True)
 class ResumeServices(ModelServices):
     resume_parser: Callable[[], ResumeParser]
-    """Builds the parser at its first call."""
+    """Builds the parser on the first call."""
 
 
 # --- parse ------------------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ async def parse(services: ResumeServices, given: ResumeState) -> ResumeState:
     text = record.text
     if not text:
         opened = await services.resume_files.get_opened(user_id, resume_id)
-        # Quoted as in every prompt, so that the positions of quotes match the text that is shown.
+        # Escape the text as in every prompt, so that the positions of quotes match the text shown.
         text, contacts = without_contacts(quoted(opened.text))
         await services.resumes.save_parts(user_id, resume_id, text=text, contacts=contacts)
     if record.found is None:
@@ -69,7 +69,7 @@ async def parse(services: ResumeServices, given: ResumeState) -> ResumeState:
 
 
 # --- ground -----------------------------------------------------------------------------------------------------------
-# Keep only the fields that the text supports: code checks quotes and figures, a second model the meaning.
+# Keep only the fields that the text supports: code checks quotes and figures, a second model checks the meaning.
 
 
 JUDGE_SECONDS = 60.0
@@ -90,7 +90,7 @@ _SECTIONS = {
     "projects": "Project",
     "publications": "Publication",
 }
-"""The beginning of a statement for the judge, by section."""
+"""How a statement to the judge begins, by section."""
 _DATES = ("startDate", "endDate")
 _TOGETHER = {"work": ("position", "name", "location", *_DATES), "education": ("studyType", "institution", *_DATES)}
 
@@ -133,8 +133,8 @@ async def ground(services: ModelServices, given: ResumeState) -> ResumeState:
 
 
 def _groups(fields: Mapping[str, Found]) -> Iterator[_Group]:
-    """Group a job with its employer and dates, and a school with its degree. What was done in a job is judged with that
-    job. All other fields are separate."""
+    """Group a job with its employer and dates, and a school with its degree. Tasks in a job are judged together with
+    that job. All other fields are separate."""
     items = _items(fields)
     for path, each in fields.items():
         _, section, *_, name = path.split("/")
@@ -149,7 +149,7 @@ def _groups(fields: Mapping[str, Found]) -> Iterator[_Group]:
 
 
 def _items(fields: Mapping[str, Found]) -> dict[str, dict[str, Found]]:
-    """Return the fields that name each job and school, by its path."""
+    """Return the fields that identify each job and school, by its path."""
     items: dict[str, dict[str, Found]] = {}
     for path, each in fields.items():
         _, section, *_, name = path.split("/")
@@ -163,8 +163,8 @@ def _item_of(path: str) -> str:
 
 
 def misplaced_lines(fields: Mapping[str, Found], text: str) -> set[str]:
-    """Return the paths of lines on a job that do not stand below its dates, but below those of another one. Without
-    dates, a job is found by its other words."""
+    """Return the paths of a job's lines that are not below its own dates, but below those of another job. A job without
+    dates is located by its other words."""
     jobs = {path: item for path, item in _items(fields).items() if path.split("/")[1] == "work"}
     told = {path: each for path, each in fields.items() if _item_of(path) in jobs}
     spans = {

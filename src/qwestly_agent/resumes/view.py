@@ -1,4 +1,4 @@
-"""A résumé, as shown to its user."""
+"""A résumé as shown to its user."""
 
 from typing import Any
 
@@ -44,11 +44,11 @@ class ResumeDetail(ResumeView):
     text: str
     """The text as it was read, without contact details."""
     resume: dict[str, Any]
-    """JSON Resume document of the fields that the text supports."""
+    """JSON Resume document with the fields that the text supports."""
     fields: dict[str, FieldView]
     """By the path of each field in `resume`: "/skills/0/name"."""
     unread: list[str]
-    """Lines of `text` without a field."""
+    """Lines of `text` that belong to no field."""
     left_out: list[LeftOutView]
     """Parsed fields that the text does not support."""
 

@@ -1,4 +1,4 @@
-"""Accept, store, propose and delete a résumé: whatever has effects, and calls no model."""
+"""Accept, store, propose and delete a résumé: the steps that have effects and call no model."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -57,7 +57,7 @@ async def start(services: Services, user_id: str, name: str, content: bytes) -> 
         raise TooManyResumes
     resume_id = _id_of(user_id, content, number)
     await services.usage.ensure_document(user_id, now)
-    # The file is stored first, so that a record always has its file.
+    # Store the file first, so that a record always has its file.
     await services.resume_files.add(user_id, resume_id, content, now)
     shown_name = " ".join(visible(name).split())[:LONGEST_NAME] or UNNAMED
     record = ResumeRecord(
@@ -71,13 +71,14 @@ def _id_of(user_id: str, content: bytes, number: int) -> str:
 
 
 # --- keep document ----------------------------------------------------------------------------------------------------
-# Store the text in the candidate app as a document of the user, who uploaded it for that purpose.
+# Store the text in the candidate app as one of the user's documents, which is why the user uploaded it.
 
 
 @state(ResumeState, ignores_brake=True)
 async def keep_document(services: Services, given: ResumeState) -> ResumeState:
-    """Send the text with the résumé's own idempotency key, so that it is stored once. The brake can stop it only before
-    it is sent. Raises `OutcomeUnknown` until the candidate app reports the outcome, and `NotKept` if it refused."""
+    """Send the text with the résumé's own idempotency key, so that it is stored only once. The brake can stop it only
+    before it is sent. Raises `OutcomeUnknown` until the candidate app reports the outcome, and `NotKept` if it rejected
+    the text."""
     record = await services.resumes.get(given.user_id, given.resume_id)
     await services.resumes.move(given.user_id, given.resume_id, services.clock(), "saving", "Keeping its text")
     name = f"document-{given.resume_id}"
@@ -96,7 +97,7 @@ async def keep_document(services: Services, given: ResumeState) -> ResumeState:
 
 async def _outcome(services: Services, record: ResumeRecord, sent_before: float | None) -> Outcome:
     """Return the outcome of an earlier attempt or of a new one. Raises `OutcomeUnknown`, and `Braked` if nothing was
-    done."""
+    sent."""
     key = sha256_hex(record.user_id, record.id, "document")[:32]
     outcome: Outcome = NeverArrived()
     if sent_before is not None:
@@ -106,13 +107,13 @@ async def _outcome(services: Services, record: ResumeRecord, sent_before: float 
     if isinstance(outcome, NeverArrived):
         effect = Effect(user_id=record.user_id, act=record.id, key=key, version=None)
         outcome = await services.candidate_app.keep_document(effect, record.id, record.name, record.text)
-    if isinstance(outcome, Done | Changed | Refused):  # changed: stored by an attempt whose key has expired
+    if isinstance(outcome, Done | Changed | Refused):  # changed: stored by an earlier attempt whose key has expired
         return outcome
     raise OutcomeUnknown
 
 
 async def _check_brake(services: Services, user_id: str, sent_at: float) -> None:
-    """Raise `Braked` if the brake is on, or `OutcomeUnknown` while an earlier request may still arrive."""
+    """Raise `Braked` if the brake is on, but `OutcomeUnknown` while an earlier request may still arrive."""
     try:
         await pause.check(services.signals, user_id)
     except Braked:
@@ -132,7 +133,7 @@ NOTHING_FOUND = "Read, but nothing in it says anything about your work. Is it a 
 
 @state(ResumeState)
 async def propose(services: Services, given: ResumeState) -> ResumeState:
-    """Request approval at every level, because no message of the user asked for these values."""
+    """Request approval, whatever the level, because the user did not ask for these values in a message."""
     record = await services.resumes.get(given.user_id, given.resume_id)
     level = await services.autonomy.level(given.user_id)
     answer = gate(UPDATE_PROFILE.effect, level).answer
@@ -145,11 +146,11 @@ async def propose(services: Services, given: ResumeState) -> ResumeState:
     approval_id = f"ap_{sha256_hex(given.user_id, given.resume_id)[:32]}"
     context = ProposalContext(given.user_id, given.run_id, level, work="resumes", role="resumes")
     proposal = Proposal(UPDATE_PROFILE, args, rationale_of(record), revisable=False)
-    # Queued, so that the mail is sent at once: no turn waits for it.
+    # Queued, so that the mail is sent immediately, as no turn is waiting for the approval.
     await create_approval(services, approval_id, proposal, context, "queue")
     await services.resumes.save_parts(given.user_id, given.resume_id, approval_id=approval_id)
     await services.resumes.move(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)
-    # If it was decided in between, it was not waiting yet.
+    # If the approval was decided in between, the résumé was not waiting for it yet.
     await close_work(services, await services.approvals.get(given.user_id, approval_id))
     return given
 
@@ -173,10 +174,10 @@ DELETED = "You deleted the résumé. Nothing was done."
 
 
 async def remove(services: Services, user_id: str, resume_id: str) -> None:
-    """Delete the résumé and everything that rests on it. Raises `NotFound`."""
+    """Delete the résumé and everything based on it. Raises `NotFound`."""
     record = await services.resumes.get(user_id, resume_id)
     evidence = [each.evidence.id for each in pieces_of([record])]
-    # Before the deletion, so that an interrupted one can be repeated, and again after it, for anything written
+    # Once before the deletion, so that an interrupted deletion can be repeated, and once after it, for anything written
     # meanwhile.
     await _withdraw(services, user_id, evidence)
     await services.resumes.delete(user_id, resume_id, services.clock())

@@ -1,1 +1,1 @@
-"""Try variants of a design, prompt or model against the base, with a growing share of users."""
+"""Try variants of a design, prompt or model against the baseline, with a growing share of users."""

@@ -1,4 +1,4 @@
-"""Powertools' feature flags in the rollout's document. Imported late, because it imports boto3."""
+"""Powertools' feature flags in the rollout's document. Imported late, because this module imports boto3."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from qwestly_agent.domain.rollout import FEATURE, Rollout
 
 
 class DocumentStore(StoreProvider):
-    """Evaluates the flags of a document that the turn has already read."""
+    """Evaluates the flags in a document that the turn has already read."""
 
     def __init__(self, rollout: Rollout) -> None:
         self._flags = dict(rollout.flags)
@@ -24,7 +24,7 @@ class DocumentStore(StoreProvider):
 
 
 def variant_of(rollout: Rollout, context: dict[str, Any]) -> str:
-    """Return the variant chosen by the flags; empty if they choose none."""
+    """Return the variant chosen by the flags; empty if there is none."""
     if FEATURE not in rollout.flags:
         return ""
     try:

@@ -9,8 +9,8 @@ from qwestly_agent.domain.rollout import SHARES, Move, Trial
 # --- compare ----------------------------------------------------------------------------------------------------------
 # Compare two groups of users by ratios of sums, for example failed turns per turn.
 #
-# Turns of one person are alike, so the independent unit is the person, not the turn. The variance of a ratio is that of
-# its users' residuals (the delta method, Deng, Knoblich and Lu 2018).
+# Turns of the same person are similar, so the independent unit is the person, not the turn. The variance of a ratio is
+# that of its users' residuals (the delta method, Deng, Knoblich and Lu 2018).
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def ratio(pairs: Iterable[tuple[float, float]]) -> Ratio | None:
 
 
 def p_worse(variant: Ratio, base: Ratio) -> float:
-    """Return the one-sided p-value of a difference this large, if both are equal."""
+    """Return the one-sided p-value of a difference this large if both groups are equal."""
     more, deviation = variant.value - base.value, sqrt(variant.variance + base.variance)
     if not deviation:
         return 0.0 if more > 0 else 1.0
@@ -42,7 +42,7 @@ def p_worse(variant: Ratio, base: Ratio) -> float:
 
 
 def p_share(with_variant: int, of: int, share: float) -> float:
-    """Return the two-sided p-value of this number of users, if each gets the variant with this probability."""
+    """Return the two-sided p-value of this number of users if each user gets the variant with probability `share`."""
     if not of or not 0 < share < 1:
         return 1.0
     distance = abs(with_variant - of * share) / sqrt(of * share * (1 - share)) if of else inf
@@ -50,22 +50,22 @@ def p_share(with_variant: int, of: int, share: float) -> float:
 
 
 # --- look -------------------------------------------------------------------------------------------------------------
-# A leg is tested once, when it has its minimum: hourly tests would reject most variants that are no worse, because some
-# hour looks bad by chance. Only a coarse check for emergencies runs all the time.
+# A leg is tested only once, when it has its minimum: hourly tests would reject most variants that are no worse, because
+# some hour looks bad by chance. Only a coarse check for emergencies runs all the time.
 
 
 Counts = Mapping[str, float]
-"""The counts of one user in one leg, or of all users together."""
+"""The counts of one user, or of all users together, in one leg."""
 
 LEG_SECONDS = 7 * 86_400.0
 """A leg lasts at least a week, because users differ between weekdays and weekends."""
 MINIMUM_TURNS, MINIMUM_USERS = 2_000, 200
-"""Minimum number of turns and users, for variant and base each. With them, an increase of errors from 2 % to 8 % is
-detected in 999 of 1,000 trials."""
+"""Minimum number of turns and users, for the variant and the baseline each. With these, an increase in errors from 2 %
+to 8 % is detected in 999 of 1,000 trials."""
 EMERGENCY_TURNS = 200
 MOST_ERRORS = 0.05
 OWN_FIRST_TEXT_MS = 1_000.0
-"""A first text that takes longer is slow. The p95 is above this limit if more than 5 % are slow."""
+"""A first text that takes longer is slow. If more than 5 % are slow, the p95 exceeds this limit."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class Measure:
     """Names of the counts in the numerator (`above`) and the denominator (`below`)."""
     below: str
     limit: float | None = None
-    """The allowed maximum; None if it is only compared with the base."""
+    """The allowed maximum; None if the measure is only compared with the baseline."""
     fewest: float = 0.0
-    """Minimum denominator of variant and base; below it they are not compared."""
+    """Minimum denominator of variant and baseline, below which they are not compared."""
     unit: str = "%"
 
 
@@ -90,7 +90,7 @@ MEASURES = (
     Measure("claims left out", "left_out", "claims", fewest=100),
 )
 CLEARLY = 1.25
-"""For measures without a limit: a multiple of the base's ratio that counts as clearly worse, if significant."""
+"""For measures without a limit: a ratio this many times the baseline's is clearly worse, if significant."""
 
 FALSE_ALARMS = 0.05
 """Maximum share of equally good variants that may be rejected. A fifth of it is reserved for the tests of shares and
@@ -112,10 +112,10 @@ def is_alarming(variant: Counts, base: Counts) -> bool:
 
 
 def emergency(variant: Sequence[Counts], base: Sequence[Counts]) -> Finding | None:
-    """Return a finding if errors are alarming and significant, by the counts of each user. Checked at any time.
+    """Return a finding if errors are alarming and significant, based on the counts of each user. Checked at any time.
 
-    In 200 turns by some 40 people, a single person for whom everything fails amounts to 5 %. Without the second
-    condition, a sixth of the trials of equally good variants would be stopped.
+    In 200 turns by some 40 people, a single person for whom everything fails accounts for 5 %. Without the test of
+    significance, a sixth of the trials of equally good variants would be stopped.
     """
     of_variant, of_base = _errors(variant), _errors(base)
     errors = _ratio(MEASURES[0], variant)
@@ -133,17 +133,17 @@ def _errors(users: Sequence[Counts]) -> Counts:
 
 
 def _usual(base: Counts) -> float:
-    """Return the base's error rate; if nobody has the base, the allowed rate."""
+    """Return the baseline's error rate, or the allowed rate if nobody has the baseline."""
     return base.get("failed", 0) / base["turns"] if base.get("turns") else MOST_ERRORS
 
 
 def is_due(trial: Trial, variant: Counts, base: Counts, now: float) -> bool:
-    """True once the leg has lasted long enough and both groups have their minimum."""
+    """True once the leg has lasted long enough and both groups have reached their minimum."""
     return trial.state == "trying" and not missing(trial, variant, base, now)
 
 
 def missing(trial: Trial, variant: Counts, base: Counts, now: float) -> tuple[str, ...]:
-    """Describe what the leg still lacks before its test."""
+    """Describe what the leg still lacks before it can be tested."""
     left = trial.since + LEG_SECONDS - now
     lacks = [f"{left / 86_400:.1f} days"] if left > 0 else []
     for name, counts in (("variant", variant), ("base", base)):
@@ -154,7 +154,7 @@ def missing(trial: Trial, variant: Counts, base: Counts, now: float) -> tuple[st
 
 
 def look(trial: Trial, variant: Sequence[Counts], base: Sequence[Counts]) -> Finding:
-    """Test the leg once, by the counts of each user."""
+    """Test the leg, only once, based on the counts of each user."""
     if trial.share < 100 and p_share(len(variant), len(variant) + len(base), trial.share / 100) < SHARES_ALPHA:
         users = len(variant) + len(base)
         why = f"the shares do not match: {len(variant)} of {users} users have it, {trial.share} % should"
@@ -178,14 +178,14 @@ class MeasureComparison:
 
     @property
     def p(self) -> float | None:
-        """Return the p-value of the variant being worse; None if there are too few counts."""
+        """Return the p-value for the variant being worse; None if there are too few counts."""
         if not self.variant or not self.base or min(self.variant.of, self.base.of) < self.measure.fewest:
             return None
         return p_worse(self.variant, self.base)
 
     @property
     def verdict(self) -> str:
-        """`worse`: clearly worse than the base and above the limit · `beyond`: above the limit, but not worse ·
+        """`worse`: above the limit and clearly worse than the baseline · `beyond`: above the limit, but not worse ·
         `fine`."""
         if self.p is None or not self.variant or not self.base:
             return "fine"

@@ -1,4 +1,4 @@
-"""Judge a sample of the last day's answers every night, with another model than the one that wrote them."""
+"""Judge a sample of the last day's answers every night, with a different model than the one that wrote them."""
 
 import asyncio
 from collections import Counter
@@ -27,11 +27,11 @@ from qwestly_agent.text.prompt_tags import EARLIER
 from qwestly_agent.workflow_state import WorkflowState, state
 
 # --- exchange ---------------------------------------------------------------------------------------------------------
-# An answer with its question, as a judge reads it.
+# An answer with its question, as read by a judge.
 
 
 MOST_CHARACTERS = 6_000
-"""Maximum length of a judged message."""
+"""Maximum length of each message that the judge reads."""
 MESSAGES = 4
 """The answer, its question, and the two messages before them."""
 
@@ -44,8 +44,8 @@ class Exchange:
 
 
 async def read_exchange(signals: Signals, messages: Messages, given: GivenAnswer) -> Exchange | None:
-    """Return the exchange; None if no judge may read it: the answer is incomplete or forgotten, or its user is braked
-    or in trouble."""
+    """Return the exchange; None if no judge may read it because the answer is incomplete or forgotten, or because its
+    user is in distress or has the brake on."""
     if given.status != "complete" or await signals.is_braked(given.user_id):
         return None
     told = await messages.list_recent(given.user_id, given.conversation_id, MESSAGES, before=given.seq + 1)
@@ -61,17 +61,17 @@ async def read_exchange(signals: Signals, messages: Messages, given: GivenAnswer
 
 
 # --- judge day --------------------------------------------------------------------------------------------------------
-# Judge a sample of the last day's answers every night, with another model than the one that answered.
+# Judge a sample of the last day's answers every night, with a different model than the one that wrote them.
 #
-# Only counts are stored, no texts. Scores are added to the answers' traces, if traces are sent. During a trial the same
-# number of answers of the variant and of the base are judged in addition, and counted for the trial.
+# Only counts are stored, no texts. Scores are added to the answers' traces, if traces are sent. During a trial, an
+# equal number of answers from the variant and from the baseline are judged in addition, and counted for the trial.
 
 
 WRITER: Tier = "fast"
-"""The tier that answers chat turns; the other tier judges."""
+"""The tier that answers chat turns; the other tier is the judge."""
 SECONDS = 60.0
 MOST_SECONDS = 230.0
-"""No further answer is started after this time, because the function has 310 s."""
+"""No further answer is started after this time, because the function's timeout is 310 s."""
 AT_ONCE = 5
 DAY_SECONDS = 86_400.0
 
@@ -99,7 +99,7 @@ class JudgedAnswer(BaseModel):
 
 class JudgedDay(WorkflowState):
     sample: int = 50
-    """Maximum number of judged answers. In a trial, the same number again for the variant and for the base."""
+    """Maximum number of answers judged. In a trial, the same number again for the variant and for the baseline."""
     most_usd: float = 1.0
     day: AnswerDay | None = None
 
@@ -109,7 +109,7 @@ class _Night:
     agent: Agent[BudgetOnly, JudgedAnswer]
     budget: Budget
     seen: dict[str, JudgedAnswer | None] = field(default_factory=dict)
-    """Verdicts by run; None if no judge was available."""
+    """Verdicts by run id; None if no judge was available."""
 
 
 @state(JudgedDay, ignores_brake=True)
@@ -149,7 +149,7 @@ async def judge_day(services: ModelServices, given: JudgedDay) -> JudgedDay:
 async def _judge(
     services: ModelServices, night: _Night, answers: Sequence[GivenAnswer], most: int
 ) -> list[JudgedAnswer | None]:
-    """Judge answers in the order of their runs' hashes, so that each has the same chance."""
+    """Judge answers in the order of their run ids' hashes, so that each answer has the same chance."""
     judged = list[JudgedAnswer | None]()
     left = sorted(answers, key=lambda each: sha256_hex(each.run_id))
     while left and len(judged) < most and services.clock() - night.budget.at < MOST_SECONDS:
@@ -161,7 +161,7 @@ async def _judge(
 
 
 async def _verdict(services: ModelServices, night: _Night, given: GivenAnswer) -> tuple[bool, JudgedAnswer | None]:
-    """Return whether a judge may read the answer, and the verdict; None if no judge was available."""
+    """Return whether a judge may read the answer, and the verdict (None if no judge was available)."""
     if given.run_id in night.seen:
         return True, night.seen[given.run_id]
     exchange = await read_exchange(services.signals, services.messages, given)

@@ -1,4 +1,4 @@
-"""The variants that can be tried, and the choice of one for a conversation."""
+"""The variants that can be tried, and the choice of a variant for a conversation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,36 +15,36 @@ from qwestly_agent.stores.measures import Rollouts, UnreadableRollout
 # The variants that can be tried. An operator starts a trial with `qwestly-agent rollout begin NAME`.
 #
 # A variant stays here, and its prompts in its design, as long as conversations use it; `qwestly-agent rollout show`
-# counts them. Without it they continue with the base.
+# counts these. If it is removed, they continue with the baseline.
 
 
 @dataclass(frozen=True)
 class Variant:
     name: str
     since: date
-    """The first day (UTC) on which it may be tried."""
+    """The first day (UTC) on which the variant may be tried."""
     design: str = "default"
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Prompt versions by role, known to the design's setting `prompts`."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """`provider:name` by tier, instead of the configured models. Applies to turns, not to workflows."""
+    """`provider:name` by tier, replacing the configured models. Applies to turns, not to workflows."""
     roles: tuple[str, ...] = ("chat",)
     """Conversations with other roles are not part of the trial."""
     share: int = 10
-    """Percent of users at the start."""
+    """Percentage of users at the start."""
 
 
 VARIANTS: tuple[Variant, ...] = (Variant(name="brief", since=date(2026, 11, 24), prompts={"chat": "default-13-brief"}),)
 
 
 # --- choose -----------------------------------------------------------------------------------------------------------
-# Choose the variant of a conversation with Powertools' feature flags in the rollout's document.
+# Choose a conversation's variant with Powertools' feature flags in the rollout's document.
 #
-# It never fails a turn: if anything is missing or unreadable, the base answers.
+# It never fails a turn: if anything is missing or unreadable, the baseline answers.
 
 
 async def read_rollout(rollouts: Rollouts, logger: Logger) -> Rollout | None:
-    """Return the rollout; None if there is none or it cannot be read."""
+    """Return the rollout; None if there is none or if it cannot be read."""
     try:
         return await rollouts.get()
     except (UnreadableRollout, PyMongoError) as error:
@@ -61,7 +61,7 @@ def assign(
     *,
     is_new: bool,
 ) -> Assignment | None:
-    """Return a conversation's variant for its next turn; None if it is not part of a trial.
+    """Return a conversation's variant for its next turn; None if the conversation is not part of a trial.
 
     A conversation keeps its first variant as long as that trial lasts. Conversations that began before the trial are
     excluded.
@@ -76,7 +76,7 @@ def assign(
         return kept.model_copy(update={"counted": kept.leg == trial.leg}) if lasts else None
     if not is_new or role not in trial.roles:
         return None
-    from qwestly_agent.rollout.flags import variant_of  # late: see there
+    from qwestly_agent.rollout.flags import variant_of  # late, because it imports boto3
 
     variant = variant_of(rollout, {"bucket": bucket_of(trial.salt, user_id), "role": role})
     known = variant in (trial.variant, BASE)

@@ -1,4 +1,4 @@
-"""Check the trial every five minutes, and move it forward or back: emergencies at any time, everything else once per
+"""Check the trial every five minutes, and move it forward or back: in an emergency at any time, otherwise once per
 leg."""
 
 from collections.abc import Mapping, Sequence
@@ -64,9 +64,9 @@ async def counts_by_user(variant_counts: VariantCounts, approvals: Approvals, ta
 
 
 async def _find(services: Services, trial: Trial, sums: Sums, now: float) -> Finding | None:
-    """Decide on the trial. The counts per user are read only if they are needed."""
+    """Decide on the trial. The counts per user are only read if needed."""
     if trial.state == "kept":
-        return None  # at 100 % there is no base beside it to compare with
+        return None  # at 100 % there is no baseline left to compare with
     is_alarm = is_alarming(sums.variant, sums.base)
     if not is_alarm and not is_due(trial, sums.variant, sums.base, now):
         return None

@@ -1,5 +1,5 @@
-"""MongoDB stores that take and return domain objects. Every method takes a user id, except those about nobody and those
-marked `across_users`."""
+"""MongoDB stores that take and return domain objects. Every method takes a user id, except those on data that belongs
+to no user and those marked `across_users`."""
 
 from functools import cache
 from importlib import import_module

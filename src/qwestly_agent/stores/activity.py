@@ -1,4 +1,4 @@
-"""`agent_activity`: the feed of each user's events, which outboxes fill (`platform/outbox.py`)."""
+"""`agent_activity`: the feed of each user's events, filled from outboxes (`platform/outbox.py`)."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -42,8 +42,8 @@ class Activity(Store):
 
     @across_users
     async def list_copied(self, moment: datetime, until: datetime, limit: int) -> list[CopiedEvent]:
-        """List events of all users copied after `moment` and up to `until`, in the order of copying. They go to the
-        event bus."""
+        """List events of all users copied after `moment` and up to `until`, in the order of copying. They are sent to
+        the event bus."""
         query = {"copied_at": {"$gt": moment, "$lte": until}}
         found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
         return [CopiedEvent(event_of(each), each["copied_at"]) async for each in found]

@@ -1,4 +1,4 @@
-"""Stores of briefings: each user's schedule, and the collected items and lines."""
+"""Stores of briefings: each user's schedule, and each briefing's collected items and lines."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +20,8 @@ from qwestly_agent.stores.runs import SWEEPS
 from qwestly_agent.stores.user_settings import COLLECTION, UserSettings
 
 # --- briefing plans ---------------------------------------------------------------------------------------------------
-# The schedule of each user's briefings, and what earlier ones covered: fields of `agent_settings`, next to the time
-# zone.
+# The schedule of each user's briefings, and what earlier briefings covered. The fields are in `agent_settings`, next to
+# the time zone.
 
 
 _PREFIX = "briefing_"
@@ -39,9 +39,9 @@ class BriefingPlan:
     last_day: str | None
     """Local date of the last briefing."""
     marks: Mapping[str, float]
-    """By source: the time of the newest item that a briefing covered."""
+    """By source: the time of the newest item covered by a briefing."""
     changed_at: float | None
-    """When these settings were last changed."""
+    """When the settings were last changed."""
 
 
 class BriefingPlans(Schedule):
@@ -62,11 +62,11 @@ class BriefingPlans(Schedule):
 
     async def turn_on(self, user_id: str, now: float) -> None:
         """Turn briefings on and schedule the first one. Does nothing if they were turned on before or the user has
-        chosen."""
+        already made a choice."""
         plan = await self.get(user_id)
         settings = plan.settings.model_copy(update={"on": True})
         planned = _fields(next_briefing(settings, plan.zone, now, plan.last_day))
-        with suppress(DuplicateKeyError):  # chosen or turned on before
+        with suppress(DuplicateKeyError):  # the user chose, or briefings were turned on before
             await self.database[COLLECTION].update_one(
                 {"_id": user_id, "user_id": user_id, f"{_PREFIX}on": {"$exists": False}},
                 {"$set": {f"{_PREFIX}on": True, **planned}},
@@ -74,7 +74,7 @@ class BriefingPlans(Schedule):
             )
 
     async def reschedule(self, user_id: str, now: float) -> Planned | None:
-        """Reschedule the next briefing after a change of settings or zone, and return it."""
+        """Reschedule the next briefing after a change to settings or time zone, and return it."""
         plan = await self.get(user_id)
         planned = next_briefing(plan.settings, plan.zone, now, plan.last_day) if plan.settings.on else None
         change: Document = (
@@ -119,7 +119,7 @@ def _plan(user_id: str, document: Document) -> BriefingPlan:
 
 
 # --- briefings --------------------------------------------------------------------------------------------------------
-# `agent_briefings`: the collected items and the lines of each briefing. Only delivered briefings are shown.
+# `agent_briefings`: the collected items and lines of each briefing. Only delivered briefings are shown.
 
 
 RETENTION = timedelta(days=90)
@@ -158,19 +158,19 @@ class Briefings(Records[Briefing]):
         await self.set_fields(briefing.user_id, briefing.id, changes, kind="lite")
 
     async def deliver(self, briefing: Briefing, now: float, kind: BriefingKind) -> bool:
-        """Deliver the briefing to its user, with an event. Returns False if it was delivered before."""
+        """Deliver the briefing to its user, with an event. Returns False if it was already delivered."""
         before = briefing.model_copy(update={"delivered_at": None})
         after = briefing.model_copy(update={"delivered_at": now, "kind": kind})
         return await self.write(before, after, delivered_at=None)
 
     async def claim_mail(self, user_id: str, briefing_id: str, unsubscribe: str) -> bool:
-        """Claim the mail of a briefing: True for exactly one process. `unsubscribe` is the hash of the token in the
+        """Claim the mail of a briefing; True for exactly one process. `unsubscribe` is the hash of the token in the
         mail."""
         changes = {"mailed": "claimed", "unsubscribe": unsubscribe}
         return await self.set_fields(user_id, briefing_id, changes, mailed="no")
 
     async def count_mail(self, day: str, most: int) -> bool:
-        """Count one mail for this day (UTC), of all users. Returns False if the limit is reached."""
+        """Count one mail for this day (UTC), for all users together. Returns False if the limit is reached."""
         mails, name = self.database[SWEEPS], f"briefing mails {day}"
         await mails.update_one({"_id": name}, {"$setOnInsert": {"position": 0}}, upsert=True)
         counted = await mails.update_one({"_id": name, "position": {"$lt": most}}, {"$inc": {"position": 1}})
@@ -183,7 +183,7 @@ class Briefings(Records[Briefing]):
         return found["user_id"] if found else None
 
     async def was_mailed(self, user_id: str) -> bool:
-        """True if a briefing of this user was mailed, or may have been."""
+        """True if any briefing was mailed to this user, or may have been."""
         query = {"user_id": user_id, "mailed": {"$in": ["claimed", "sent"]}}
         return await self.database[BRIEFINGS].find_one(query, {"_id": 1}) is not None
 
@@ -201,7 +201,7 @@ class Briefings(Records[Briefing]):
         return next((each["read_at"] for each in await found.to_list()), None)
 
     async def forget(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
-        """Remove lines that contain something forgotten: a next step is quoted from the user."""
+        """Remove lines that contain something forgotten, since a next step quotes the user."""
         for each in await super().newest(user_id, 0):
             items = tuple(item for item in each.gathered.items if not contains_forgotten(item.title))
             lines = tuple(line for line in each.lines if not contains_forgotten(line.text))

@@ -1,4 +1,4 @@
-"""Collections that the candidate app owns: profiles, documents, and pages on how Qwestly works."""
+"""Collections owned by the candidate app: profiles, documents, and pages on how Qwestly works."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ from qwestly_agent.text.contacts import Contact, contacts_in, without_contacts
 
 STINTS_LIMIT = 30
 POSITIONS_LIMIT = 61
-"""More than can be written, so that a change of the positions is refused where it would lose one."""
+"""More positions than can be written, so that a change that would lose one is rejected."""
 CARDS_LIMIT = 20
 
 
 @dataclass(frozen=True)
 class MailRecipient:
     address: str
-    """Empty if the candidate app knows none."""
+    """Empty if the candidate app has no address."""
     name: str
 
 
@@ -58,7 +58,7 @@ class Profiles(Store):
         return {**candidate, **({"positions": positions_of(employment)} if employment else {})}
 
     async def get_career(self, user_id: str) -> Fields:
-        """Return the profile with employment (latest first) and preferences; absent parts are left out."""
+        """Return the profile with employment (latest first) and preferences; missing parts are left out."""
         candidate, employment, preferences = await asyncio.gather(
             self._one(CANDIDATES, user_id), self._employment(user_id), self._one(PREFERENCES, user_id)
         )
@@ -70,8 +70,8 @@ class Profiles(Store):
         return career
 
     async def get_full(self, user_id: str, career: Fields | None = None) -> Fields:
-        """Return the career with LinkedIn, the summaries of both, and last the published cards with their texts.
-        `career`: as it was read before; None to read it."""
+        """Return the career, LinkedIn, the summaries of both, and finally the published cards with their texts.
+        `career` is the career if it was read before; None to read it."""
         if career is None:
             career, more = await asyncio.gather(self.get_career(user_id), self._more(user_id))
         else:
@@ -95,7 +95,7 @@ class Profiles(Store):
         return await self._one(LINKEDIN, user_id)
 
     async def linkedin_suggestion(self, user_id: str, draft_id: str) -> Fields:
-        """Return the suggestion stored for the user's LinkedIn profile under this draft; empty if there is none."""
+        """Return the suggestion stored for the user's LinkedIn profile under this draft id; empty if there is none."""
         return await self._one(LINKEDIN_SUGGESTIONS, user_id, draft_id=draft_id)
 
     async def card(self, user_id: str, card_id: str) -> Fields:
@@ -103,11 +103,11 @@ class Profiles(Store):
         return await self._one(CARDS, user_id, card_id=card_id)
 
     async def card_shown_first(self, user_id: str) -> str | None:
-        """Return the id of the published card that others see first; None if there is none."""
+        """Return the id of the published card that other people see first; None if there is none."""
         return (await self._one(CARDS, user_id, active=True)).get("card_id")
 
     async def get_mail_recipient(self, user_id: str) -> MailRecipient:
-        """Return the user's mail address and name. For mails, approval pages and previews only; never for prompts."""
+        """Return the user's mail address and name. Only for mails, approval pages and previews; never for prompts."""
         name = READ_FIELDS[CANDIDATES]["name"]
         found = await self.database[CANDIDATES].find_one(query(CANDIDATES, user_id), {EMAIL: 1, name: 1}) or {}
         return MailRecipient(found.get(EMAIL) or "", found[name] if isinstance(found.get(name), str) else "")
@@ -135,7 +135,7 @@ def _readable_fields(collection: str, document: Document | None) -> Fields:
 
 
 def _plain(value: Any) -> Any:
-    """Convert BSON types to text, since prompts hold JSON. Keys that begin with `_` are dropped."""
+    """Convert BSON types to text, since prompts contain JSON. Keys that begin with `_` are dropped."""
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items() if not str(name).startswith("_")}
     if isinstance(value, list):
@@ -149,12 +149,12 @@ def _plain(value: Any) -> Any:
 
 KNOWLEDGE = "knowledge_chunk"
 MOST_CHUNKS = 2_000
-"""Maximum number of a user's chunks searched for contact details."""
+"""Maximum number of a user's chunks that are searched for contact details."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A chunk of a document, with its source and without contact details."""
+    """A chunk of a document, with its source, after removing contact details."""
 
     id: str
     title: str
@@ -191,7 +191,7 @@ class Knowledge:
 
 
 # --- docs -------------------------------------------------------------------------------------------------------------
-# `qwestly_docs`: pages on how Qwestly works. They hold no user data, so these methods take no user id.
+# `qwestly_docs`: pages on how Qwestly works. They contain no user data, so these methods take no user id.
 
 
 DOCS = MongoCollection(

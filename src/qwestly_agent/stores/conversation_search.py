@@ -1,8 +1,8 @@
 """Search a user's conversations by words and by meaning, and set their titles.
 
-A search word matches the beginning of a word, since people search while typing; a text index would match whole words
-only. So patterns are compared in a limited number of messages, found through the existing indexes (`user_last_used`,
-`order`).
+A search word matches the beginning of a word, because results appear while the user types; a text index would match
+only whole words. Patterns are therefore compared in a limited number of messages, found through the existing indexes
+(`user_last_used`, `order`).
 """
 
 import asyncio
@@ -29,8 +29,8 @@ MOST_COMPARED = 500
 class SearchHit:
     conversation: Document
     message: Document | None
-    """The newest message (`id`, `content`) with all the words, excluding forgotten messages; None if the title has
-    them."""
+    """The newest message (`id`, `content`) that contains all the words, excluding forgotten messages; None if the title
+    contains them."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,17 @@ class SearchPage:
 
 
 NEUTRAL_TITLE = "Conversation"
-"""Replaces a title that contains something forgotten."""
+"""Replaces a title with forgotten content."""
 VECTOR_INDEX = "agent_messages_vector_index"
 MOST_MESSAGES_COMPARED = 2_000
-"""Number of messages compared by words, the user's newest first."""
+"""Number of the user's newest messages that are compared by words."""
 
 
 class ConversationSearch(Store):
     async def find_conversations(
         self, user_id: str, words: Sequence[str], limit: int, before: float | None = None
     ) -> SearchPage:
-        """List conversations with all the words in the title or in one message, last used first."""
+        """List conversations that contain all the words in the title or in one message, most recently used first."""
         found: list[SearchHit] = []
         for _ in range(MOST_COMPARED // BATCH):
             batch = await self._last_used(user_id, before)
@@ -79,8 +79,8 @@ class ConversationSearch(Store):
     async def find_messages(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int
     ) -> list[tuple[SaidBefore, bool]]:
-        """Search messages of all conversations by words (BM25; newer first among equals) and the user's own messages by
-        meaning, and join both. Returns each message with True if it contains one of the words."""
+        """Search messages of all conversations by words (BM25; newer messages first among equals) and the user's own
+        messages by meaning, and join both results. Returns each message with True if it contains any of the words."""
         mine = {"user_id": user_id, "withheld": False}
         found = self.database[messages.COLLECTION].find({"user_id": user_id, **_IN_PROMPTS}, _OF_SAID)
         compared, near = await asyncio.gather(
@@ -118,7 +118,7 @@ class ConversationSearch(Store):
         await self.database[COLLECTION].update_one(generated, {"$set": {"title": title, "title_from": message_id}})
 
     async def forget_titles(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
-        """Replace titles with a neutral one if `contains_forgotten` matches them, or if they were taken or generated
+        """Replace titles with a neutral one if `contains_forgotten` matches them, or if they were copied or generated
         from a message that is excluded from prompts."""
         withheld = {"user_id": user_id, "role": "user", "withheld": True}
         found = self.database[messages.COLLECTION].find(withheld, {"conversation_id": 1, "id": 1, "content": 1})
@@ -145,7 +145,7 @@ class ConversationSearch(Store):
         return await self.database[COLLECTION].find(query, SUMMARY).sort("last_used", -1).limit(BATCH).to_list()
 
     async def _said(self, user_id: str, conversation_ids: list[str], words: Sequence[str]) -> dict[str, Document]:
-        """Return the newest message with all the words, by conversation."""
+        """Return the newest message that contains all the words, by conversation."""
         has_words = [{"content": {"$regex": word_start_pattern(word), "$options": "i"}} for word in words]
         mine = {"user_id": user_id, "withheld": {"$ne": True}}
         stages = [
@@ -162,7 +162,7 @@ async def _none() -> list[Match]:
 
 
 _IN_PROMPTS: Document = {"withheld": False, "in_trouble": {"$ne": True}, "content": {"$ne": ""}}
-"""Leaves out forgotten messages, which are kept only in the transcript."""
+"""Excludes forgotten messages, which are kept only in the transcript."""
 _OF_SAID = {"_id": 0, "id": 1, "conversation_id": 1, "role": 1, "content": 1, "created_at": 1}
 
 

@@ -1,4 +1,4 @@
-"""Stores of conversations: lease, summary, and the watermark of memory extraction."""
+"""Stores of conversations: lease, summary, and the watermark for memory extraction."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -43,14 +43,15 @@ from qwestly_agent.stores.messages import (
 # `agent_conversations`: each conversation with its lease.
 #
 # A turn begins with one conditional write that claims the conversation for a few seconds (the *lease*, renewed while
-# the turn runs) and stores the user's message in it, so that even a killed process loses nothing. It ends by inserting
-# its messages and then, in one conditional write, releasing the lease. In between, its text so far is stored beside it.
+# the turn runs) and stores the user's message in the conversation, so that even a killed process loses nothing. It ends
+# by inserting its messages and then, in one conditional write, releasing the lease. In between, the turn's text so far
+# is stored in the conversation, too.
 
 
 LEASE_SECONDS = 6.0
-"""Duration of the lease after each renewal, and thus the longest time that a dead turn blocks the next one."""
+"""Duration of the lease after each renewal, and thus the longest time for which a dead turn blocks the next one."""
 SILENCE_SECONDS = 600.0
-"""A conversation is read for memories after this many seconds of silence."""
+"""After this many seconds of silence, a conversation is read for memories."""
 COLLECTION = MongoCollection(
     "agent_conversations",
     Expires(timedelta(seconds=RETENTION_SECONDS), since="after the last use"),
@@ -62,7 +63,7 @@ COLLECTION = MongoCollection(
     # For conversations that are due to be read for memories.
     index("extract_at", "extract_at"),
     index("set_aside", "extract_set_aside.at", sparse=True),
-    # For conversations with a variant.
+    # For conversations that use a variant.
     index("assignment", "assignment.variant", sparse=True),
     holds="title, summary, the running turn, an interview's draft",
     events=("interview.ended", "interview.drafted", "conversation.deleted"),
@@ -86,7 +87,7 @@ class Conversations(Store):
     async def create(
         self, user_id: str, conversation_id: str, turn: NewTurn, design: str, role: str = "chat"
     ) -> ClaimedConversation | None:
-        """Insert a conversation and claim it for this turn. Returns None if it exists already."""
+        """Insert a conversation and claim it for this turn. Returns None if it already exists."""
         document = {
             "_id": _key(user_id, conversation_id),
             "user_id": user_id,
@@ -108,7 +109,7 @@ class Conversations(Store):
         return claim_of(document, turn)
 
     async def claim(self, user_id: str, conversation_id: str, turn: NewTurn) -> ClaimedConversation:
-        """Claim a conversation for this turn. Raises `ConversationBusy` while another turn holds it, and `NotFound`."""
+        """Claim a conversation for this turn. Raises `NotFound`, and `ConversationBusy` while another turn holds it."""
         document = await self.database[COLLECTION].find_one_and_update(
             {**key_query(user_id, conversation_id), "lease_until": {"$lte": turn.started_at}},
             {"$set": {**_lease(turn), f"turns.{turn.run_id}": _turn_document(turn)}},
@@ -123,14 +124,14 @@ class Conversations(Store):
         raise ConversationBusy(retry_after=max(1, math.ceil(held["lease_until"] - turn.started_at)))
 
     async def renew(self, user_id: str, conversation_id: str, run_id: str, now: float) -> bool:
-        """Extend the lease. Returns False if it was lost; the turn must then end without recording anything."""
+        """Extend the lease. Returns False if the lease was lost; the turn must then end without recording anything."""
         renewed = await self.database[COLLECTION].update_one(
             held_by_query(user_id, conversation_id, run_id), {"$set": {"lease_until": now + LEASE_SECONDS}}
         )
         return renewed.matched_count == 1
 
     async def abandon(self, claim: ClaimedConversation) -> None:
-        """Release the lease before an answer has begun. The user's message is kept for `recover`."""
+        """Release the lease of a turn whose answer has not begun. The user's message is kept for `recover`."""
         await self.database[COLLECTION].update_one(
             held_by_query(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
         )
@@ -145,7 +146,7 @@ class Conversations(Store):
                 continue
             known = await self.messages.get_exchange(claim.user_id, claim.conversation_id, found[0].id)
             if known and (known[0].run_id == turn.run_id or (len(found) == 1 and known[0].content == turn.text)):
-                continue  # it died after recording, or has nothing new
+                continue  # its process died after recording it, or it has nothing new
             if not await self.messages.insert(claim, found):
                 raise ConversationBusy(retry_after=1)
             seq = found[-1].seq
@@ -170,11 +171,11 @@ class Conversations(Store):
         now: float,
         cost_usd: float = 0.0,
     ) -> bool:
-        """Record a turn and release the lease. Returns False, with no answer recorded, if the lease was lost.
+        """Record a turn and release the lease. Returns False, without recording an answer, if the lease was lost.
 
         `changes` are fields of the conversation. The messages of `replaced_run` are deleted.
         """
-        # Renew first: a turn without the lease would insert messages with the same `seq` as the turn that has it.
+        # Renew first: a turn without the lease would insert messages with the same `seq` as the turn that holds it.
         if messages and not await self.renew(claim.user_id, claim.conversation_id, claim.turn.run_id, now):
             return False
         if messages and not await self.messages.insert(claim, messages):
@@ -237,13 +238,13 @@ class Conversations(Store):
         return await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"_id": 1}) is not None
 
     async def is_there(self, claim: ClaimedConversation) -> bool:
-        """True unless the conversation was deleted since, even if another one has its id by now."""
+        """True unless the conversation was deleted since, even if another one now has the same id."""
         query = {**key_query(claim.user_id, claim.conversation_id), "created_at": claim.created_at}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
     async def has_turn(self, user_id: str, conversation_id: str, run_id: str) -> bool:
-        """True while the turn is unfinished: not recorded, not recovered by a later one, and its conversation not
-        deleted, even if another one has its id by now."""
+        """True while the turn is unfinished: neither recorded nor recovered by a later turn, and its conversation not
+        deleted, even if another one now has the same id."""
         query = {**key_query(user_id, conversation_id), f"turns.{run_id}": {"$exists": True}}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
@@ -268,8 +269,8 @@ class Conversations(Store):
             raise NotFound("There is no such conversation.")
 
     async def recover_abandoned(self, user_id: str, conversation_id: str, reader_id: str, now: float) -> None:
-        """Recover dead turns for memory extraction, which has no turn of its own: claim the conversation as
-        `reader_id`, recover, and release it. Raises `NotFound`."""
+        """Recover the turns of dead processes for memory extraction, which has no turn of its own: claim the
+        conversation as `reader_id`, recover, and release it. Raises `NotFound`."""
         document = await self.get(user_id, conversation_id)
         if is_running(document, now) or not unfinished_turns(document):
             return
@@ -287,15 +288,15 @@ class Conversations(Store):
 
     @across_users
     async def count_by_variant(self) -> dict[str, int]:
-        """Return the number of conversations of each variant, excluding those that fell back to the base."""
+        """Return the number of conversations with each variant, excluding those that fell back to the baseline."""
         query = {"assignment.variant": {"$gt": ""}, "assignment.given_up": False}
         pipeline = [{"$match": query}, {"$group": {"_id": "$assignment.variant", "count": {"$sum": 1}}}]
         found = await self.database[COLLECTION].aggregate(pipeline)
         return {each["_id"]: each["count"] async for each in found}
 
     async def drop_contexts(self, user_id: str) -> None:
-        """Drop the stored contexts and summaries, the last answer for late readers, and the list of reported work. Each
-        conversation's next turn creates them again."""
+        """Drop stored contexts and summaries, the last answer kept for late readers, and the list of reported work. The
+        next turn of each conversation creates them again."""
         fields = ("context", "told_under_way", "summary", "summary_due", "last_answer")
         nothing = {"$unset": dict.fromkeys(fields, "")}
         await self.database[COLLECTION].update_many({"user_id": user_id}, nothing)
@@ -303,7 +304,8 @@ class Conversations(Store):
     async def exclude_unfinished_turns(
         self, user_id: str, message_ids: Collection[str], contains_forgotten: Callable[[str], bool]
     ) -> None:
-        """Exclude the texts of running and dead turns from all later prompts, since they will become messages."""
+        """Exclude the texts of running and interrupted turns from all later prompts, since they will become
+        messages."""
         mine: Document = {"user_id": user_id}
         async for conversation in self.database[COLLECTION].find(mine, {"turns": 1}):
             for turn in unfinished_turns(conversation):
@@ -314,8 +316,8 @@ class Conversations(Store):
                     await self.database[COLLECTION].update_one(held, {"$set": changes})
 
     async def _delete_inserted(self, claim: ClaimedConversation, replaced_run: str | None) -> None:
-        """Delete what a turn inserted after losing its lease. A new user message is kept if the conversation still
-        exists."""
+        """Delete messages that a turn inserted after losing its lease. A new user message is kept if the conversation
+        still exists."""
         only_answer = {"role": "assistant"} if await self.is_there(claim) and not replaced_run else {}
         await self.messages.delete_run(claim, claim.turn.run_id, **only_answer)
 
@@ -325,7 +327,7 @@ def is_running(conversation: Document, now: float) -> bool:
 
 
 def make_title(text: str) -> str:
-    """Return the beginning of the first message, cut after a word."""
+    """Return the beginning of the first message, cut at the end of a word."""
     line = " ".join(text.split())
     if len(line) <= TITLE_CHARACTERS:
         return line
@@ -349,7 +351,7 @@ def _lease(turn: NewTurn) -> Document:
         "lease_until": turn.started_at + LEASE_SECONDS,
         "holder": turn.run_id,
         "last_used": turn.started_at,
-        # Set at the start in case the process dies: the user's message is then in the conversation.
+        # Set at the start in case the process dies, as the user's message is then already in the conversation.
         "extract_at": turn.started_at + SILENCE_SECONDS,
         "expires_at": to_datetime(turn.started_at + RETENTION_SECONDS),
     }
@@ -360,9 +362,8 @@ def _turn_document(turn: NewTurn) -> Document:
 
 
 # --- the answer under way ---------------------------------------------------------------------------------------------
-#
-# The text so far of each is stored in the conversation that it holds: `chat/services.py` writes it, each 0.5 s at
-# the most.
+# Each running answer's text so far is stored in its conversation, at most every 0.5 s (`KEEP_SECONDS` in
+# `chat/services.py`).
 
 
 @dataclass(frozen=True)
@@ -370,7 +371,7 @@ class FollowedAnswer:
     """The state of an answer, as read by another process."""
 
     partial: PartialAnswer | None
-    """None until a part of the answer was stored."""
+    """None until part of the answer has been stored."""
     state: Literal["running", "ended", "interrupted", "gone"]
     """`interrupted`: the turn's process died. `gone`: a later turn has replaced this one."""
 
@@ -408,14 +409,14 @@ class PartialAnswers(Store):
 
 
 def last_answer_fields(run_id: str, partial: PartialAnswer) -> Document:
-    """Return the fields in which readers of the turn find its end."""
+    """Return the fields from which readers of a turn learn how it ended."""
     return {"last_answer": {"run_id": run_id, **partial.document}}
 
 
 # --- summaries --------------------------------------------------------------------------------------------------------
-# The summary of each conversation: fields of `agent_conversations`.
+# The summary of each conversation, in fields of `agent_conversations`.
 #
-# `summary_due` is the window's cut for which a summary was begun. Forgetting removes both fields.
+# `summary_due` is the cut of the window for which a summary was begun. Forgetting removes both fields.
 
 
 class Summaries(Store):
@@ -429,14 +430,14 @@ class Summaries(Store):
         return document.get("summary_due", 0), summary_of(document)
 
     async def save(self, user_id: str, conversation_id: str, summary: Summary) -> bool:
-        """Store the summary. Returns False if another cut was made since, or if something was forgotten."""
+        """Store the summary. Returns False if the window was cut again since, or if something was forgotten."""
         here = {**key_query(user_id, conversation_id), "summary_due": summary.to}
         kept = await self.database[COLLECTION].update_one(here, {"$set": {"summary": summary.model_dump(mode="json")}})
         return kept.matched_count == 1
 
 
 # --- watermarks -------------------------------------------------------------------------------------------------------
-# How far memory extraction has read each conversation (the *watermark*), and when it is due: fields of
+# How far memory extraction has read each conversation (the *watermark*), and when the conversation is due, in fields of
 # `agent_conversations`.
 
 
@@ -458,7 +459,7 @@ class Watermarks(Schedule):
     collection, id_field, due_field = COLLECTION, "id", "extract_at"
 
     def _due(self, after: float, until: float) -> Document:
-        """Leave out conversations with a running turn. A reserved one is not due again until later."""
+        """Exclude conversations with a running turn. A reserved conversation only becomes due again later."""
         return {**super()._due(after, until), "lease_until": {"$lte": until}}
 
     @across_users
@@ -482,7 +483,7 @@ class Watermarks(Schedule):
         await self.database[COLLECTION].update_one(query, {"$set": {"extract_at": due_at}})
 
     async def reserve(self, user_id: str, conversation_id: str, now: float, until: float) -> bool:
-        """Reserve the conversation for one extraction until this time. Returns False if it is not due."""
+        """Reserve the conversation for one extraction until the time `until`. Returns False if it is not due."""
         query = {
             **key_query(user_id, conversation_id),
             "extract_at": {"$gt": 0, "$lte": now},
@@ -492,7 +493,7 @@ class Watermarks(Schedule):
         return picked.matched_count == 1
 
     async def get(self, user_id: str, conversation_id: str) -> ExtractionProgress:
-        """Return the progress of extraction. Raises `NotFound`."""
+        """Return the progress of memory extraction. Raises `NotFound`."""
         document = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id))
         if document is None:
             raise NotFound("There is no such conversation.")
@@ -507,7 +508,7 @@ class Watermarks(Schedule):
     async def advance(self, user_id: str, conversation_id: str, read_from: int, read_to: int, now: float) -> None:
         """Advance the watermark (idempotent). The conversation is unscheduled if it is fully read and idle."""
         here = key_query(user_id, conversation_id)
-        # `$or` cannot be used: combined with an `_id`, the laptop's database updates the wrong document.
+        # `$or` cannot be used: combined with an `_id`, the local database updates the wrong document.
         start: Document = {"extracted_seq": read_from or {"$in": [None, 0]}}
         moved = {"$set": {"extracted_seq": read_to, "extract_attempts": 0}, "$unset": {"extract_set_aside": ""}}
         await self.database[COLLECTION].update_one({**here, **start}, moved)
@@ -520,8 +521,8 @@ class Watermarks(Schedule):
     async def retry_later(
         self, user_id: str, conversation_id: str, due_at: float, attempts: int, quarantined: Document | None = None
     ) -> None:
-        """Retry at `due_at` (0: not before `read_again`), after this number of failures. `quarantined` is the reason,
-        if any."""
+        """Retry at `due_at` (0: not until `read_again`) after `attempts` failures. `quarantined` is the reason, if
+        any."""
         changes: Document = {"extract_at": due_at, "extract_attempts": attempts}
         if quarantined:
             changes["extract_set_aside"] = quarantined
@@ -548,12 +549,12 @@ class Watermarks(Schedule):
         return frozenset((document or {}).get("not_to_be_remembered", ()))
 
     async def may_ask_again(self, user_id: str, conversation_id: str, batch_id: str) -> bool:
-        """True unless an earlier batch of this conversation asked about something close to a tombstone."""
+        """True unless an earlier batch of this conversation asked about something similar to a tombstone."""
         query = {**key_query(user_id, conversation_id), "asked_again_by": {"$nin": [None, batch_id]}}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is None
 
     async def mark_asked_again(self, user_id: str, conversation_id: str, batch_id: str) -> None:
-        """Record that this batch asks about something close to a tombstone; only one such question is allowed per
+        """Record that this batch asks about something similar to a tombstone; only one such question is allowed per
         conversation."""
         changes = {"$set": {"asked_again_by": batch_id}}
         await self.database[COLLECTION].update_one(key_query(user_id, conversation_id), changes)

@@ -43,7 +43,7 @@ GATHERING = "Gathering evidence"
 TAILORED: frozenset[DraftKind] = frozenset({"resume", "cover_letter"})
 """Kinds that are written for one job, and private until the user applies with them."""
 UNFINISHED: DraftStatus = "unfinished"
-"""Status of a text that is written within a turn. Models' answers are stored, so that the next attempt continues with
+"""Status of a text that is written within a turn. Model answers are stored, so that the next attempt continues from
 them."""
 ACTIVE_STATUSES: frozenset[DraftStatus] = frozenset({"running", "waiting"})
 
@@ -121,7 +121,7 @@ class Drafts(Records[Draft]):
 
         def changed(before: Draft) -> Draft:
             after = before.model_copy(update=changes)
-            # A text written within a turn is reported by the turn's own tool.
+            # A text written within a turn is reported by the tool of that turn.
             ends = before.status not in (after.status, UNFINISHED) and after.status not in ACTIVE_STATUSES
             return after.model_copy(update={"news": True}) if ends and before.conversation_id else after
 
@@ -141,7 +141,7 @@ class Drafts(Records[Draft]):
             yield self.from_document(found)
 
     async def replace_parts(self, before: Draft, parts: Mapping[str, Any]) -> None:
-        """Flag the draft, and replace each of these parts that is still the same as in `before`."""
+        """Flag the draft, and replace each of these parts that has not changed since `before`."""
         user_id, draft_id = before.user_id, before.id
         await self.set_fields(user_id, draft_id, {"flagged": True})
         for name, part in parts.items():
@@ -149,13 +149,13 @@ class Drafts(Records[Draft]):
             await self.set_fields(user_id, draft_id, _as_fields({name: part}), **same)
 
     async def replace_card(self, before: Draft, **parts: Any) -> bool:
-        """Set these parts, and count the round. Returns False if the card is no longer the one of `before`."""
+        """Set these parts, and increment the round. Returns False if the card is no longer the one in `before`."""
         same = _as_fields({"card": before.parts["card"]})
         changes = {**_as_fields(parts), "round": before.round + 1}
         return await self.set_fields(before.user_id, before.id, changes, round=before.round, **same)
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
-        """Detach drafts from a conversation; they continue."""
+        """Detach drafts from a conversation; they continue to run."""
         await self.database[COLLECTION].update_many(
             {"user_id": user_id, "conversation_id": conversation_id}, {"$set": {"conversation_id": None}}
         )
@@ -169,7 +169,7 @@ class Drafts(Records[Draft]):
         return await self._oldest_change_first(0, user_id=user_id, _id={"$in": list(ids)})
 
     async def mark_reported(self, user_id: str, draft_id: str) -> None:
-        """Record that the conversation has reported the draft's end."""
+        """Record that the draft's end was reported in the conversation."""
         await self.set_fields(user_id, draft_id, {"news": False})
 
     async def list_of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
@@ -181,13 +181,13 @@ class Drafts(Records[Draft]):
         return await self.newest(user_id, limit, status={"$in": sorted(ACTIVE_STATUSES)})
 
     async def list_tailored(self, user_id: str, limit: int, job_id: str | None = None) -> list[Draft]:
-        """List documents tailored to jobs (only to this job, if given), newest first, without their parts."""
+        """List documents tailored to jobs, newest first, without their parts; only those for `job_id` if given."""
         of_job: Document = {"job_id": job_id} if job_id else {}
         return await self.newest(user_id, limit, kind={"$in": sorted(TAILORED)}, **of_job)
 
     async def list_earlier_attempts(self, draft: Draft, since: float) -> list[Draft]:
-        """List drafts of the same kind and style that belong to the same run, or are unfinished and changed since; with
-        their parts, newest first."""
+        """List drafts of the same kind and style with their parts, newest first: those of the same run, and unfinished
+        ones changed since `since`."""
         lately = {"status": UNFINISHED, "updated_at": {"$gte": since}}
         query = {"user_id": draft.user_id, "kind": draft.kind, "style": draft.style}
         return await self._list({**query, "$or": [{"run_id": draft.run_id}, lately]}, [("created_at", -1)])

@@ -1,8 +1,8 @@
-"""The interview of each conversation: the field `interview` of `agent_conversations`, changed by compare-and-set on its
+"""The interview of each conversation: the field `interview` in `agent_conversations`, changed by compare-and-set on its
 revision.
 
-It is part of the conversation's document, so that a turn's claim reads it, and deletion, export and expiry of the
-conversation include it.
+It is part of the conversation's document, so that a turn reads it when claiming the conversation, and deletion, export
+and expiry of the conversation include it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from qwestly_agent.platform.records import compare_and_set
 from qwestly_agent.stores.conversations import COLLECTION, key_query
 
 ABANDONED_AFTER_SECONDS = 14 * 86_400.0
-"""An interview that was unused for this long counts as abandoned."""
+"""An interview unused for this long counts as abandoned."""
 
 
 FIELDS = dict.fromkeys(("id", "title", "role", "last_used", "interview"), 1)
@@ -68,9 +68,9 @@ class Interviews(Store):
         now: float | None = None,
         before_end: Callable[[], Awaitable[None]] | None = None,
     ) -> Interview:
-        """Change the interview as in `compare_and_set`. With `now`, its end and its finished draft are added to the
-        feed. `before_end` is awaited before the end of an onboarding is stored. Raises `NotFound`, `Unavailable`, and
-        whatever the functions raise."""
+        """Change the interview as in `compare_and_set`. With `now`, the end of the interview and its finished draft are
+        added to the feed. `before_end` is awaited before the end of an onboarding is stored. Raises `NotFound`,
+        `Unavailable`, and whatever the functions raise."""
         here = key_query(user_id, conversation_id)
 
         async def write(before: Interview, after: Interview) -> Interview | None:
@@ -89,7 +89,7 @@ class Interviews(Store):
         return (await compare_and_set(lambda: self.get(user_id, conversation_id), changed, write, known))[0]
 
     async def newest(self, user_id: str, limit: int) -> list[StoredInterview]:
-        """List interviews, last used first."""
+        """List interviews, most recently used first."""
         query = {"user_id": user_id, "role": {"$in": ["interview", "onboarding"]}}
         found = self.database[COLLECTION].find(query, FIELDS).sort("last_used", -1).limit(limit)
         return [_stored_interview(each) async for each in found]
@@ -110,7 +110,7 @@ class Interviews(Store):
     # --- the run of `write_draft` --------------------------------------------------------------------------------
 
     async def get_work(self, user_id: str, conversation_id: str, run_id: str) -> Document | None:
-        """Return the intermediate results of this run; None if another run has begun since. Raises `NotFound`."""
+        """Return this run's intermediate results; None if another run has begun since. Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one(key_query(user_id, conversation_id), {"interview_work": 1})
         if found is None:
             raise NotFound("There is no such conversation.")
@@ -120,9 +120,10 @@ class Interviews(Store):
     async def begin_work(
         self, user_id: str, conversation_id: str, run_id: str, seq: int, version: int
     ) -> Document | None:
-        """Return this run's intermediate results, replacing those of an older run. None if a newer run has begun."""
+        """Return this run's intermediate results, replacing those of an older run. Returns None if a newer run has
+        begun."""
         work = {"run_id": run_id, "seq": seq, "version": version}
-        # `$or` cannot be used: combined with an `_id`, the laptop's database updates the wrong document.
+        # `$or` cannot be used: combined with an `_id`, the local database updates the wrong document.
         none_or_older: tuple[Document, ...] = ({"interview_work": None}, {"interview_work.seq": {"$lt": seq}})
         for other in none_or_older:
             here = {**key_query(user_id, conversation_id), **other}
@@ -137,7 +138,7 @@ class Interviews(Store):
 
 
 def _events(user_id: str, conversation_id: str, before: Interview, after: Interview, now: float) -> list[ActivityEvent]:
-    """Return the events of the interview's end, and of a draft that now covers the last answer."""
+    """Return the events for the interview's end, and for a draft that now covers the last answer."""
     told = {"ended": f"{_name(after)} has ended"} if after.ended and not before.ended else {}
     if _is_drafted(after) and not _is_drafted(before):
         told["drafted"] = "The draft of your interview is ready"

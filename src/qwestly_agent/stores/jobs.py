@@ -31,8 +31,8 @@ from qwestly_agent.platform.outbox import copy_after_write, with_events
 from qwestly_agent.platform.records import Records, compare_and_set
 
 # --- adverts ----------------------------------------------------------------------------------------------------------
-# `agent_adverts`: adverts of job boards, one document per job, shared by all users. `agent_advert_queries`: cached
-# answers to queries, and request counts. Neither holds user data.
+# `agent_adverts`: adverts from job boards, one document per job, shared by all users. `agent_advert_queries`: cached
+# responses to queries, and request counts. Neither contains user data.
 
 
 LONGEST_TEXT = 12_000
@@ -40,7 +40,7 @@ ADVERT_RETENTION = timedelta(days=30)
 """Counted from the last time a board listed the advert."""
 CACHE_SECONDS = 3_600.0
 LONGEST_CACHE_SECONDS = 86_400.0
-"""Maximum age of an answer that is used after a board's daily quota is exhausted."""
+"""Maximum age of a cached response used once a board's daily quota is exhausted."""
 ADVERTS = MongoCollection(
     "agent_adverts",
     Expires(ADVERT_RETENTION, since="after a board listed it last"),
@@ -61,7 +61,7 @@ _NEWEST = ("seen_at", "ends_at", "country", "areas", "way", "remote_within", "vi
 
 class Adverts(Store):
     async def save(self, adverts: Sequence[Advert]) -> None:
-        """Add adverts. Of a known advert the newest facts are stored, but its first title and text are kept."""
+        """Add adverts. If an advert exists, its facts are updated, but its first title and text are kept."""
         if not adverts:
             return
         writes: list[UpdateOne] = []
@@ -78,24 +78,24 @@ class Adverts(Store):
         return {each["_id"]: _advert(each) async for each in found}
 
     async def find_existing(self, ids: Collection[str]) -> set[str]:
-        """Return those of these ids that a board listed within `ADVERT_RETENTION`."""
+        """Return the subset of these ids that a board listed within `ADVERT_RETENTION`."""
         found = self.database[ADVERTS].find({"_id": {"$in": list(ids)}}, {"_id": 1})
         return {each["_id"] async for each in found}
 
     async def closed_of(self, adverts: Sequence[Advert], now: float) -> set[str]:
-        """Return the ids of those that ended, or that no board has listed within `ADVERT_RETENTION`."""
+        """Return the ids of adverts that have ended, or that no board has listed within `ADVERT_RETENTION`."""
         ids = {each.id for each in adverts}
         return {each.id for each in adverts if each.has_ended(now)} | (ids - await self.find_existing(ids))
 
     async def cached_answer(self, query: str, now: float, within: float = CACHE_SECONDS) -> tuple[str, ...] | None:
-        """Return the ids in a board's cached answer to this query, if it is at most `within` seconds old; otherwise
+        """Return the ids in a board's cached response to this query if it is at most `within` seconds old; otherwise
         None."""
         found = await self.database[ANSWERS].find_one({"_id": query, "at": {"$gt": now - within}})
         return tuple(json.loads(found["adverts"])) if found else None
 
     async def count_request(self, board: str, now: float, a_minute: int, a_day: int) -> float:
         """Count a request to a board, for all users together. Returns 0 or, if the quota is exhausted, the seconds
-        until the next request is allowed; that request is not counted."""
+        until the next request is allowed; in that case the request is not counted."""
         counted: list[str] = []
         for seconds, most in ((DAY_SECONDS, a_day), (MINUTE_SECONDS, a_minute)):
             begins = now - now % seconds
@@ -191,7 +191,7 @@ class JobMatches(Records[JobMatch]):
         return await self.get(user_id, match_id)
 
     async def forget(self, user_id: str, evidence: Collection[str], contains_forgotten: Callable[[str], bool]) -> None:
-        """Remove reasons that rest on this evidence, or that `contains_forgotten` matches."""
+        """Remove reasons that are based on this evidence or that `contains_forgotten` matches."""
         for match in await self.newest(user_id, 0, evidence={"$ne": []}):
             said = [word for reason in (*match.reasons_for, *match.reasons_against) for word in _words_of(reason)]
             if set(match.evidence) & set(evidence) or any(map(contains_forgotten, said)):
@@ -207,7 +207,7 @@ _DUPLICATE = 11000
 
 
 # --- job searches -----------------------------------------------------------------------------------------------------
-# `agent_job_searches`: each user's wishes, the time from which thumbs count, and the state of the running search.
+# `agent_job_searches`: each user's wishes, the time since which thumbs count, and the state of the running search.
 
 
 JOB_SEARCHES = MongoCollection(
@@ -219,7 +219,7 @@ JOB_SEARCHES = MongoCollection(
     reader="find update",
 )
 SEARCHING_SECONDS = 4_200.0
-"""A search without progress for this long has died. Longer than a state may wait for a slot and retry."""
+"""A search without progress for this long counts as dead. Longer than a state may take to wait for a slot and retry."""
 KEYS_KEPT = 20
 
 SearchStatus: TypeAlias = Literal["searching", "ready", "failed", "stopped"]
@@ -240,19 +240,20 @@ class JobSearch:
     """When the running search began or last made progress."""
     searched_at: float | None = None
     searched_for: JobWishes | None = None
-    """The wishes as they were when the search began."""
+    """The wishes at the time the search began."""
     missing: tuple[str, ...] = ()
-    """Sentences on boards that could not be searched, jobs that wishes ruled out, and queries not made."""
+    """Sentences about boards that could not be searched, jobs excluded by the wishes, and queries that were not
+    made."""
     asked_before: tuple[str, ...] = ()
-    """Labels of the last search's queries: the next search goes on behind them."""
+    """Labels of the last search's queries; the next search continues after them."""
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Weights learned from thumbs given before the search began: added to a job's fit, by feature."""
+    """Weights learned from thumbs given before the search began, added to a job's fit, by feature."""
     found: tuple[str, ...] = ()
     """Ids of the adverts that the running search found."""
     best: tuple[tuple[str, float], ...] = ()
     """Adverts that a model compares with the user, each with its fit by words, meaning and thumbs, best first."""
     compared: Mapping[int, Sequence[Any] | None] = field(default_factory=dict[int, Sequence[Any] | None])
-    """A model's answers by batch number; None if a request was made and not answered."""
+    """A model's answers by batch number; None if a request was made but not answered."""
     requests: int = 0
     """Number of model requests of the running search."""
     ranked: tuple[JobMatch, ...] = ()
@@ -261,7 +262,7 @@ class JobSearch:
     """How often something was forgotten since the running search began."""
 
     def missing_with(self, *sentences: str) -> list[str]:
-        """Return `missing` and these sentences, without duplicates."""
+        """Return `missing` with these sentences added, without duplicates."""
         return list(dict.fromkeys((*self.missing, *sentences)))
 
     def is_searching(self, now: float) -> bool:
@@ -272,7 +273,7 @@ class JobSearches(Schedule):
     collection, due_field = JOB_SEARCHES, "next_at"
 
     async def get(self, user_id: str) -> JobSearch:
-        """Get the user's job search. An unreadable document counts as off, without wishes."""
+        """Get the user's job search. If the document is unreadable, search counts as off, without wishes."""
         found = await self.database[JOB_SEARCHES].find_one({"_id": user_id, "user_id": user_id}) or {}
         try:
             return _search(user_id, found)
@@ -283,7 +284,7 @@ class JobSearches(Schedule):
         await self._set(user_id, is_on=is_on, wishes=wishes.model_dump_json(), next_at=next_at)
 
     async def change_wishes_once(self, user_id: str, key: str, changed: Callable[[JobWishes], JobWishes]) -> None:
-        """Change the wishes, once for this key. Raises `Unavailable`."""
+        """Change the wishes, but only once for this key. Raises `Unavailable`."""
         await self._set(user_id)
         here = {"_id": user_id, "user_id": user_id}
 
@@ -310,7 +311,7 @@ class JobSearches(Schedule):
         await self._set(user_id, thumbs_since=now)
 
     async def begin(self, user_id: str, run_id: str, now: float) -> bool:
-        """Begin a search. Returns False if it has begun before, or if another one is running."""
+        """Begin a search. Returns False if it has already begun, or if another one is running."""
         before = await self.get(user_id)
         if before.run_id == run_id or before.is_searching(now):
             return False
@@ -333,12 +334,12 @@ class JobSearches(Schedule):
         await self.database[JOB_SEARCHES].update_one(_here(user_id, run_id), {"$set": kept})
 
     async def count_requests(self, search: JobSearch, number: int) -> None:
-        """Count requests before they are made, so that a state that runs again may only use the rest."""
+        """Count requests before they are made, so that a state that runs again may use only the remaining ones."""
         here = _here(search.user_id, search.run_id)
         await self.database[JOB_SEARCHES].update_one(here, {"$inc": {"requests": number}})
 
     async def mark_batches_requested(self, search: JobSearch, batches: Sequence[int], now: float) -> None:
-        """Mark these batches as requested before the request, so that none is paid twice after a crash."""
+        """Mark these batches as requested before sending the request, so that none is paid for twice after a crash."""
         asked = {f"compared.{number}": "null" for number in batches}
         await self._keep_of_person(search, {"moved_at": now, **asked})
 
@@ -353,7 +354,7 @@ class JobSearches(Schedule):
     async def end(
         self, user_id: str, run_id: str, status: SearchStatus, event: ActivityEvent | None, now: float
     ) -> None:
-        """End the search once, with an event if there is something to report."""
+        """End the search, only once, with an event if there is something to report."""
         await self._end({**_here(user_id, run_id), "status": "searching"}, status, event, now)
 
     async def end_unless_forgotten(self, search: JobSearch, event: ActivityEvent | None, now: float) -> bool:
@@ -368,7 +369,7 @@ class JobSearches(Schedule):
         return bool(written.matched_count)
 
     async def forget(self, user_id: str) -> None:
-        """Remove models' texts about the user from the running search. Answers based on an earlier reading will not be
+        """Remove texts by models about the user from the running search. Answers based on data read earlier will not be
         stored."""
         change: Document = {"$set": {"ranked": "[]", "compared": {}}, "$inc": {"forgettings": 1}}
         await self.database[JOB_SEARCHES].update_one({"_id": user_id, "user_id": user_id}, change)
@@ -405,7 +406,7 @@ def _as_read(search: JobSearch) -> Document:
 
 
 def _encoded(value: Any) -> Any:
-    """Return nested data as text, so that MongoDB does not interpret its keys."""
+    """Return nested data as JSON text, so that MongoDB does not interpret its keys."""
     if isinstance(value, Mapping):
         return json.dumps(value)
     if not isinstance(value, Sequence) or isinstance(value, str):
@@ -438,7 +439,7 @@ def _search(user_id: str, document: Document) -> JobSearch:
 
 
 # --- applications -----------------------------------------------------------------------------------------------------
-# `agent_applications`: a user's job applications, each with status, next step and history.
+# `agent_applications`: each user's job applications, with status, next step and history.
 
 
 APPLICATION_RETENTION = timedelta(days=365)
@@ -462,7 +463,7 @@ APPLICATIONS = MongoCollection(
     events_note="by the user, except `due`; approved changes are `approval.done`",
 )
 WORDS = ("next_step", "notes")
-"""Fields that the user writes."""
+"""Fields written by the user."""
 
 
 class Applications(Records[Application], Schedule):
@@ -474,8 +475,8 @@ class Applications(Records[Application], Schedule):
         return [] if before and before.status == after.status else [_event(after)]
 
     async def due_steps(self, user_id: str, now: float, limit: int) -> list[tuple[Application, float]]:
-        """List the open applications whose next step is due, reminded or not, with the due time, longest due first.
-        Only the `limit` last changed applications are searched."""
+        """List open applications whose next step is due, with the due time, longest overdue first, whether the user was
+        reminded or not. Only the `limit` most recently changed applications are searched."""
         known = await self.newest(user_id, limit, status={"$nin": sorted(OVER)})
         untold = ((each, each.model_copy(update={"told_due_at": None}).due_at) for each in known)
         due = [(each, at) for each, at in untold if at is not None and at <= now]
@@ -489,7 +490,7 @@ class Applications(Records[Application], Schedule):
         self, user_id: str, application_id: str, now: float, *, approved: bool = False, **changes: Any
     ) -> Application:
         """Set these fields. A new status is added to the history and to the feed; if `approved`, the approval's event
-        stands for it in the feed. Raises `NotFound` and `Unavailable`."""
+        takes its place in the feed. Raises `NotFound` and `Unavailable`."""
         events = () if approved else None
         return (await self.transform(user_id, application_id, lambda each: each.after(changes, now), events=events))[0]
 
@@ -502,8 +503,8 @@ class Applications(Records[Application], Schedule):
         is_as_shown: Callable[[Application], bool],
         **changes: Any,
     ) -> None:
-        """Set these fields once for this key, the id of the approval. Raises `ChangedMeanwhile` if the application
-        differs from what the user was shown, `NotFound` and `Unavailable`."""
+        """Set these fields, but only once for this key (the approval's id). Raises `ChangedMeanwhile` if the
+        application differs from what the user was shown, `NotFound` and `Unavailable`."""
 
         def changed(before: Application) -> Application:
             if key in before.changed_by:
@@ -516,7 +517,7 @@ class Applications(Records[Application], Schedule):
         await self.transform(user_id, application_id, changed, events=())
 
     async def record_reminder(self, application: Application, now: float) -> bool:
-        """Record that the user was reminded of the due step. Returns False if this was done before, or if the
+        """Record that the user was reminded of the due step. Returns False if this was already done, or if the
         application has changed."""
         changes = {"told_due_at": application.due_at, "revision": application.revision + 1}
         after = application.model_copy(update=changes)

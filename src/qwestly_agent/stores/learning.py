@@ -59,7 +59,7 @@ def _module(document: Document) -> Module:
 
 
 # --- lessons ----------------------------------------------------------------------------------------------------------
-# `agent_lessons`: each lesson of a user with its sources and questions, and when the questions are due.
+# `agent_lessons`: each user's lessons with their sources and questions, and when the questions are due.
 
 
 RETENTION = timedelta(days=365)
@@ -106,8 +106,8 @@ class Lessons(Work[Lesson]):
 
 
 # --- learning ---------------------------------------------------------------------------------------------------------
-# `agent_learning`: each user's decisions about learning, one document per user. The state of each conversation's offers
-# is stored in the conversation's document.
+# `agent_learning`: each user's decisions about learning, one document per user. The state of a conversation's offers is
+# stored in the conversation's document.
 
 
 LEARNING = MongoCollection(
@@ -147,14 +147,14 @@ class Learning(Store):
         return True
 
     async def drop_wishes(self, user_id: str, contains_forgotten: Callable[[str], bool]) -> None:
-        """Clear the wishes of lessons that `contains_forgotten` matches."""
+        """Clear the lesson wishes that `contains_forgotten` matches."""
         collection = self.database[LESSONS]
         async for each in collection.find({"user_id": user_id}, {"wish": 1}):
             if contains_forgotten(each["wish"]):
                 await collection.update_one({"_id": each["_id"], "user_id": user_id}, {"$set": {"wish": ""}})
 
     async def drop_talks(self, user_id: str) -> None:
-        """Drop the offers of every conversation."""
+        """Drop the learning offers of all conversations."""
         await self.database[conversations.COLLECTION].update_many({"user_id": user_id}, {"$unset": {"learning": ""}})
 
     async def save_talk(self, user_id: str, conversation_id: str, talk: LearningTalk) -> None:

@@ -1,4 +1,4 @@
-"""Stores of what is measured: a rollout's state and counts, the day's answers, and planted lies."""
+"""Stores of measurements: a rollout's state and counts, the day's answers, and planted lies."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _ID = "rollout"
 
 
 class UnreadableRollout(Exception):
-    """The rollout document cannot be parsed. Turns continue with the base."""
+    """The rollout document cannot be parsed. Turns continue with the baseline."""
 
 
 class Rollouts(Store):
@@ -64,7 +64,7 @@ class Rollouts(Store):
         return after if written.matched_count or written.upserted_id else None
 
     async def delete(self) -> None:
-        """Delete an unreadable document. Turns continue with the base."""
+        """Delete an unreadable document. Turns continue with the baseline."""
         await self.database[ROLLOUT].delete_one({"_id": _ID})
 
 
@@ -94,7 +94,7 @@ class GivenAnswer:
     status: str
     thumb: str | None
     counted_as: str | None
-    """Tag of the rollout whose counts include this answer."""
+    """Tag of the rollout counts that include this answer."""
 
 
 class Answers(Store):
@@ -130,7 +130,8 @@ class Answers(Store):
 # --- variant counts ---------------------------------------------------------------------------------------------------
 # `agent_variant_counts`: counts of a rollout's turns, one document per user and leg.
 #
-# Per user, because turns of one person are alike: the confidence in a difference depends on how users differ.
+# Per user, because turns of the same person are similar: the confidence in a difference depends on how much users
+# differ.
 
 
 RETENTION = timedelta(days=90)
@@ -145,16 +146,16 @@ VARIANT_COUNTS = MongoCollection(
 """`_id` (of tag and user), `user_id`, `tag` (of trial, leg and variant), `turns`, `failed`, `spoken`, `slow`,
 `conversations`, `cost_usd`, `judged`, `bad`, `runs` (the last 100 that were counted), `expires_at`."""
 REMEMBERED_RUNS = 100
-"""Enough to detect any repetition: a turn is recovered before its conversation's next turn."""
+"""Enough to detect any repetition, as a turn is recovered before its conversation's next turn."""
 
 NAMES = ("turns", "failed", "spoken", "slow", "conversations", "cost_usd", "judged", "bad")
-"""Turns; turns that failed on our side, that had text, whose first text was slow; new conversations; cost; judged
+"""Turns; turns that failed on our side, that had text, and whose first text was slow; new conversations; cost; judged
 answers; answers judged bad."""
 
 
 class VariantCounts(Store):
     async def add(self, user_id: str, tag: str, once: str, amounts: Mapping[str, float], now: float) -> None:
-        """Add these amounts to a user's counts under a tag, only once for each `once`."""
+        """Add these amounts to a user's counts under a tag, only once for each value of `once`."""
         key, kept = f"{tag}:{user_id}", {"tag": tag, "expires_at": to_datetime(now) + RETENTION}
         counted = {name: amount for name, amount in amounts.items() if amount}
         if await self._add(user_id, key, once, counted, kept):
@@ -163,12 +164,12 @@ class VariantCounts(Store):
             await self.database[VARIANT_COUNTS].insert_one(
                 {"_id": key, "user_id": user_id, "runs": [once], **counted, **kept}
             )
-        except DuplicateKeyError:  # it was counted already, or another turn was first
+        except DuplicateKeyError:  # already counted, or another turn was first
             await self._add(user_id, key, once, counted, kept)
 
     async def _add(self, user_id: str, key: str, once: str, counted: Document, kept: Document) -> bool:
-        """Add to an existing document. Returns False if there is none, or if it has counted this already."""
-        # `$ne` cannot be used: with it the laptop's database also finds arrays that contain the value.
+        """Add to an existing document. Returns False if there is none, or if this was already counted."""
+        # `$ne` cannot be used: with it the local database also finds arrays that contain the value.
         updated = await self.database[VARIANT_COUNTS].update_one(
             {"_id": key, "user_id": user_id, "runs": {"$nin": [once]}},
             {
@@ -185,7 +186,7 @@ class VariantCounts(Store):
         sums = {name: {"$sum": f"${name}"} for name in NAMES}
         pipeline = [{"$match": {"tag": {"$in": list(tags)}}}, {"$group": {"_id": "$tag", "users": {"$sum": 1}, **sums}}]
         found = await self.database[VARIANT_COUNTS].aggregate(pipeline)
-        # The laptop's database returns nothing if no document has the field.
+        # The local database returns nothing if no document has the field.
         return {each.pop("_id"): {name: value or 0 for name, value in each.items()} async for each in found}
 
     @across_users
@@ -195,7 +196,7 @@ class VariantCounts(Store):
         return {each["user_id"]: {name: each.get(name, 0) for name in NAMES} async for each in found}
 
     async def add_dead_turns(self, claim: ClaimedConversation) -> None:
-        """Count turns whose process died as failed turns of their variant."""
+        """Count turns whose process died as failed turns for their variant."""
         tag = claim.assignment.tag if claim.assignment else None
         for number, turn in enumerate(claim.abandoned if tag else ()):
             assert tag
@@ -204,7 +205,7 @@ class VariantCounts(Store):
 
 
 # --- planted ----------------------------------------------------------------------------------------------------------
-# `agent_planted_lies`: how each judge answered the newest lies that code planted among what it judges.
+# `agent_planted_lies`: how each judge handled the newest lies that code planted in its input.
 
 
 PLANTED_LIES = MongoCollection(
@@ -216,15 +217,15 @@ PLANTED_LIES = MongoCollection(
 """`_id` (the judge's model), `plants` (the newest, each with `kind`, `language` and `passed`)."""
 WINDOW = 200
 MOST_PASSED = 10
-"""5 % of a full window. Of judges that pass one lie in fifty, fewer than one in a hundred pass more in any window; one
-that passes one in five has passed more after some sixty plants."""
+"""5 % of a full window. Of judges that pass 2 % of the lies, fewer than one in a hundred exceed this in any window; a
+judge that passes 20 % exceeds it after about sixty planted lies."""
 
 
 @dataclass(frozen=True)
 class JudgesPlants:
     model: str
     plants: Sequence[JudgedPlant]
-    """The newest, oldest first; at most `WINDOW`."""
+    """The newest ones, oldest first; at most `WINDOW`."""
 
     @property
     def errs(self) -> bool:
@@ -233,7 +234,7 @@ class JudgesPlants:
 
 class PlantedLies(Store):
     async def add(self, model: str, plant: JudgedPlant) -> JudgesPlants:
-        """Add an outcome, and return the judge's newest."""
+        """Add an outcome, and return the judge's newest outcomes."""
         entry = plant.model_dump()
         found = await self.database[PLANTED_LIES].find_one_and_update(
             {"_id": model},
@@ -241,7 +242,7 @@ class PlantedLies(Store):
             upsert=True,
             return_document=ReturnDocument.AFTER,
         )
-        assert found  # an upsert
+        assert found  # always found, because of the upsert
         return _plants(found)
 
     async def list(self) -> Sequence[JudgesPlants]:

@@ -1,8 +1,8 @@
-"""`user_memories`: memories, each one document with its source and status, and tombstones of forgotten ones.
+"""`user_memories`: one document per memory, with its source and status, and tombstones of forgotten ones.
 
-Its `key` is unique per user. While the memory is active or waits for approval or for the judge, the key is the hash of
-its content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory is kept as a
-tombstone without text (`domain/memory.py`).
+`key` is unique per user. While a memory is active or waits for approval or for the judge, its key is the hash of its
+content, so that nothing is remembered twice; afterwards its key is its id. A forgotten memory is kept as a tombstone
+without text (`domain/memory.py`).
 """
 
 import asyncio
@@ -57,12 +57,12 @@ COLLECTION = MongoCollection(
     Permanent("A memory holds until its user forgets it; what was forgotten is not learnt again."),
     index("most_salient", "user_id", "status", "-salience"),
     index("withdrawn", "user_id", "-withdrawn_at"),
-    # Unique, so that the same content is stored only once, even by two processes at the same time. A memory has a key
-    # as long as its content must be unique; the partial filter excludes memories from before keys existed.
+    # Unique, so that the same content is stored only once, even by two concurrent processes. A memory has a key as long
+    # as its content must be unique; the partial filter excludes memories from before keys existed.
     index("key", "user_id", "key", unique=True, partialFilterExpression={"key": {"$type": "string"}}),
     index("newest", "user_id", "-created"),
     index("superseded_by", "user_id", "superseded_by"),
-    # Memories that were not consolidated yet.
+    # Memories that have not been consolidated yet.
     index("users_to_consolidate", "consolidated", "status", "user_id"),
     index("consolidated", "consolidated", "status", "created"),
     events=("memory.remembered", "memory.corrected", "memory.undone", "memory.forgotten"),
@@ -75,7 +75,7 @@ UNIQUE_STATUSES = (ACTIVE, PROPOSED, UNCHECKED)
 """No two memories with these statuses have equal content."""
 READABLE = (*UNIQUE_STATUSES, SUPERSEDED, MERGED)
 MOST_MESSAGE_IDS = 200
-"""Maximum number of message ids stored per memory, so that no message counts twice."""
+"""Maximum number of message ids stored per memory; they prevent counting a message twice."""
 WITHOUT_VECTORS = {"content_embedding": 0}
 
 
@@ -86,7 +86,7 @@ def created_of(document: Document) -> float:
 
 
 def memories_of(documents: Iterable[Document]) -> list[Memory]:
-    """Parse the documents, skipping invalid ones: one bad document must not break every turn of its user."""
+    """Parse the documents, skipping invalid ones, because one bad document must not break every turn of its user."""
     read = []
     for document in documents:
         fields = {name: value for name, value in document.items() if name in Memory.model_fields}
@@ -105,8 +105,7 @@ def score_of(match: Match, now: float) -> Score:
 
 
 # --- tombstones -------------------------------------------------------------------------------------------------------
-#
-# Memories that are being forgotten, or were.
+# Memories that are being forgotten or already were.
 
 
 _TOMBSTONE_FIELDS = (
@@ -119,7 +118,7 @@ _TOMBSTONE_FIELDS = (
 
 @dataclass(frozen=True)
 class PendingErasure:
-    """A memory that is being forgotten. Its text is kept until it is removed everywhere else."""
+    """A memory that is being forgotten. Its text is kept until it has been removed everywhere else."""
 
     id: str
     content: str
@@ -127,12 +126,12 @@ class PendingErasure:
     question: str
     hash: str
     message_ids: tuple[str, ...]
-    """Ids of all messages that stated it."""
+    """Ids of all messages that stated the memory."""
 
 
 class Tombstones(Store):
     async def list_all(self, user_id: str) -> list[Tombstone]:
-        """List the tombstones of everything that this user has forgotten."""
+        """List the tombstones of everything that this user has had forgotten."""
         fields = {"hashes": 1, "signature": 1, "dimensions": 1, "stems": 1, "seen": 1, "user_id": 1}
         found = self.database[COLLECTION].find({"user_id": user_id, "status": FORGOTTEN}, fields)
         return [_tombstone(document) async for document in found]
@@ -148,14 +147,14 @@ class Tombstones(Store):
         await self.end(user_id, memory_ids, now)
 
     async def prepare(self, user_id: str, memory_ids: Collection[str]) -> dict[str, Document]:
-        """Return by id the tombstones that `begin` would make of these memories: hashes, and ids of messages."""
+        """Return, by id, the tombstones that `begin` would create for these memories: hashes and message ids."""
         query = {"_id": {"$in": list(memory_ids)}, "user_id": user_id, "status": {"$in": list(READABLE)}}
         found = self.database[COLLECTION].find(query)
         return {each["_id"]: {**_remains(user_id, each), "seen": _message_ids(each)} async for each in found}
 
     async def put_back(self, user_id: str, memory_id: str, tombstone: Document, now: float) -> bool:
-        """Insert the tombstone of a memory that a restored database lacks, as one that is being forgotten. Returns
-        False if the memory exists."""
+        """Insert the tombstone of a memory that is missing in a restored database, with the state "being forgotten".
+        Returns False if the memory exists."""
         hidden = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now, "content": ""}
         document = {"_id": memory_id, "user_id": user_id, **hidden, **tombstone}
         try:
@@ -167,8 +166,8 @@ class Tombstones(Store):
     async def begin(
         self, user_id: str, memory_ids: Collection[str], now: float, event: ActivityEvent | None = None
     ) -> dict[str, str]:
-        """Hide these memories; their text is kept until it is removed elsewhere. Returns by id the memory that had
-        replaced each of them. `event` is written with the first one."""
+        """Hide these memories; their text is kept until it has been removed elsewhere. Returns, by id, the memory that
+        had replaced each of them. `event` is written with the first one."""
         replaced: dict[str, str] = {}
         for memory_id in memory_ids:
             readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
@@ -187,20 +186,20 @@ class Tombstones(Store):
         return replaced
 
     async def list_pending(self, user_id: str) -> list[PendingErasure]:
-        """List the memories that are being forgotten, including those left by a process that died."""
+        """List the memories that are being forgotten, including those left behind by a dead process."""
         query = {"user_id": user_id, "status": FORGOTTEN, "content": {"$exists": True}}
         found = self.database[COLLECTION].find(query, WITHOUT_VECTORS)
         return [_pending_erasure(document) async for document in found]
 
     async def end(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """Turn these memories into tombstones. `now` is recorded, since prompts made before may contain them."""
+        """Turn these memories into tombstones. `now` is recorded, because prompts created earlier may contain them."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
         async for found in self.database[COLLECTION].find(query, dict.fromkeys(_TOMBSTONE_FIELDS, 1)):
             left = {**found, "withdrawn_at": now}
             await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
 
     async def replace_quote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
-        """Replace quote, question and context with versions without the forgotten parts."""
+        """Replace quote, question and context with versions that lack the forgotten parts."""
         query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
         changes = {"quote": quote, "question": question, "context": context}
         await self.database[COLLECTION].update_one(query, {"$set": changes})
@@ -212,7 +211,7 @@ class Tombstones(Store):
 
 
 def _remains(user_id: str, document: Document) -> Document:
-    """Return what a tombstone keeps of a memory's text and vector."""
+    """Return the data that a tombstone keeps about a memory's text and vector."""
     vector = to_floats(document["content_embedding"]) if document.get("content_embedding") else ()
     texts = (document.get("content", ""), document.get("quote", ""))
     return {
@@ -249,7 +248,7 @@ def _pending_erasure(document: Document) -> PendingErasure:
 
 
 RECENT = 50
-"""Number of latest memories compared in this process, because the index lags behind writes."""
+"""Number of newest memories compared in this process, because the index lags behind writes."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +281,7 @@ class Memories(Store):
     # --- reading ------------------------------------------------------------------------------------------------------
 
     async def most_salient(self, user_id: str, limit: int) -> list[Memory]:
-        """List the active memories of highest salience, best first, with one index scan that reads no vectors."""
+        """List the active memories with the highest salience, best first, with one index scan that reads no vectors."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": ACTIVE}, WITHOUT_VECTORS)
         return memories_of(await found.sort("salience", -1).limit(limit).to_list())
 
@@ -294,7 +293,7 @@ class Memories(Store):
         return newest[0]["withdrawn_at"] if newest else None
 
     async def get(self, user_id: str, memory_id: str) -> Memory:
-        """Get a memory. Raises `NotFound`, also for a forgotten one."""
+        """Get a memory. Raises `NotFound`, also if it was forgotten."""
         query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
         found = memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
         if not found:
@@ -302,7 +301,7 @@ class Memories(Store):
         return found[0]
 
     async def get_many(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
-        """List the memories with these ids in their order, excluding forgotten and invalid ones."""
+        """List the memories with these ids, in the order of the ids, excluding forgotten and invalid ones."""
         query = {"_id": {"$in": list(memory_ids)}, "user_id": user_id, "status": {"$in": list(READABLE)}}
         found = memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
         places = {memory_id: place for place, memory_id in enumerate(memory_ids)}
@@ -321,7 +320,7 @@ class Memories(Store):
                 yield memory
 
     async def list_replaced_by(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
-        """List the memories that these superseded or absorbed by merging."""
+        """List the memories that these memories superseded or absorbed."""
         query = {
             "user_id": user_id,
             "superseded_by": {"$in": list(memory_ids)},
@@ -330,7 +329,7 @@ class Memories(Store):
         return memories_of(await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list())
 
     async def list_replacements(self, user_id: str, hash: str) -> list[Memory]:
-        """List the memories that superseded one with this content."""
+        """List the memories that superseded a memory with this content."""
         query = {"user_id": user_id, "hash": hash, "status": SUPERSEDED}
         found = await self.database[COLLECTION].find(query, {"superseded_by": 1}).to_list()
         return await self.get_many(user_id, [each["superseded_by"] for each in found]) if found else []
@@ -338,8 +337,8 @@ class Memories(Store):
     async def search(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int, now: float
     ) -> list[FoundMemory]:
-        """Rank active memories by words and by meaning. Without a vector, only those with one of the words are
-        found."""
+        """Rank active memories by words and by meaning. Without a vector, only memories that contain one of the words
+        are found."""
         found = await self.searchable.find_nearest({"user_id": user_id, "status": ACTIVE}, words, vector, limit)
         return [
             FoundMemory(memory=memory, score=score_of(match, now))
@@ -350,8 +349,8 @@ class Memories(Store):
     async def find_near(
         self, user_id: str, asked: Sequence[tuple[str, Sequence[float] | None]], limit: int
     ) -> list[list[NearMemory]]:
-        """Return for each text, with its vector if there is one, the nearest active or proposed memories by words and
-        by meaning. The latest writes are compared too, even if the index does not have them yet."""
+        """Return for each text (with its vector, if any) the nearest active or proposed memories by words and by
+        meaning. The latest writes are compared too, even if they are not in the index yet."""
         query = {"user_id": user_id, "status": {"$in": [ACTIVE, PROPOSED]}}
         newest = self.database[COLLECTION].find(query).sort("created", -1).limit(RECENT)
         found, recent = await asyncio.gather(
@@ -368,13 +367,13 @@ class Memories(Store):
         return memories_of(await self.database[COLLECTION].find(query).limit(limit).to_list())
 
     async def set_vector(self, user_id: str, memory: Memory, vector: Sequence[float]) -> None:
-        """Store a memory's vector, unless its content has changed or it was forgotten meanwhile."""
+        """Store a memory's vector, unless its content was changed or forgotten meanwhile."""
         query = {"_id": memory.id, "user_id": user_id, "content": memory.content, "content_embedding": None}
         change = {"content_embedding": to_binary(vector)}
         await self.database[COLLECTION].update_one({**query, "status": {"$in": list(READABLE)}}, {"$set": change})
 
     async def find_by_hashes(self, user_id: str, hashes: Collection[str]) -> dict[str, Memory]:
-        """Return active or waiting memories by the hash of their content."""
+        """Return active or waiting memories, by content hash."""
         query = {"user_id": user_id, "key": {"$in": list(hashes)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         found = await self.database[COLLECTION].find(query, WITHOUT_VECTORS).to_list()
         return {document["key"]: memory for document in found for memory in memories_of([document])}
@@ -383,8 +382,8 @@ class Memories(Store):
         self, user_id: str, memory_ids: Collection[str], hashes: Collection[str] = ()
     ) -> list[Memory]:
         """Return these memories and all that must be forgotten with them: those merged into or superseded by them, the
-        one that a merged memory went into, those with the same hash or one of `hashes`, and those whose content
-        contains their text."""
+        ones that they were merged into, those with the same hash or one of `hashes`, and those whose content contains
+        their text."""
         found: dict[str, Memory] = {}
         left, known, read = set(memory_ids), set(hashes), set[str]()
         while left or known:
@@ -419,7 +418,7 @@ class Memories(Store):
         replaces: Sequence[str] = (),
         events: Sequence[ActivityEvent] = (),
     ) -> bool:
-        """Insert a memory. Returns False if it exists already, or if one with equal content does. `replaces` are the
+        """Insert a memory. Returns False if it already exists, or if one with equal content does. `replaces` are the
         memories that it replaces once it is approved."""
         fields = memory.model_dump(exclude={"id", "created_at", "superseded_by", "superseded_at"})
         document = {
@@ -466,8 +465,8 @@ class Memories(Store):
     async def reinforce(
         self, user_id: str, memory_id: str, message_ids: Sequence[str], now: float, *, about_writing: bool = False
     ) -> bool:
-        """Count that the memory was stated again in these messages, and set `about_writing` if it is now known to be.
-        Returns False if the messages were counted already, or if the memory is not active."""
+        """Count a repetition of the memory in these messages, and set `about_writing` if it is now known to be True.
+        Returns False if the messages were already counted, or if the memory is not active."""
         changed = await self.database[COLLECTION].update_one(
             {
                 "_id": memory_id,
@@ -498,7 +497,7 @@ class Memories(Store):
         }
         if await self._set(user_id, {"_id": older_id, "status": ACTIVE}, changes, events):
             return True
-        # A memory that was never active is deleted: it is not an earlier version.
+        # A memory that was never active is deleted, as it is not an earlier version.
         waiting = {"_id": older_id, "user_id": user_id, "status": {"$in": [PROPOSED, UNCHECKED]}}
         return (await self.database[COLLECTION].delete_one(waiting)).deleted_count == 1
 
@@ -507,32 +506,32 @@ class Memories(Store):
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}}
         found = await self.database[COLLECTION].find(query, {"status": 1, "replaces": 1, "retells": 1}).to_list()
         for each in found:
-            # Before the status is set, since the status marks all of this as done.
+            # Before the status is set, because the status marks all of this as done.
             for replaced in each.get("replaces") or ():
                 await self.supersede(user_id, replaced, each["_id"], now)
             await self.tombstones.unforget(user_id, each.get("retells") or ())
             await self._set(user_id, {"_id": each["_id"], "status": PROPOSED}, {"status": ACTIVE})
 
     async def delete_proposed(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Delete those of these memories that still wait for approval after nobody decided on them."""
+        """Delete those of these memories that still wait for approval although nobody will decide any more."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": PROPOSED}
         await self.database[COLLECTION].delete_many(query)
 
     async def discard(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Delete memories that were just written, because their sources or what they replace were forgotten
-        meanwhile."""
+        """Delete memories that were just written, because their sources or the memories that they replace were
+        forgotten meanwhile."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
 
     @across_users
     async def list_users_without_stems(self) -> list[str]:
-        """List ids of users with memories whose stems are not stored."""
+        """List the ids of users who have memories without stored stems."""
         query = {"content": {"$exists": True}, "words": {"$exists": False}}
         found = self.database[COLLECTION].find(query, {"_id": 0, "user_id": 1})
         return list({each["user_id"]: None async for each in found})
 
     async def store_missing_stems(self, user_id: str) -> int:
-        """Store the stems of memories that were written before stems existed. Returns their number."""
+        """Store the stems of memories that were written before stems existed. Returns how many."""
         stored = 0
         query = {"user_id": user_id, "content": {"$exists": True}, "words": {"$exists": False}}
         async for each in self.database[COLLECTION].find(query, {"content": 1}):

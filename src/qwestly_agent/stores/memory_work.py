@@ -1,4 +1,4 @@
-"""Stores of memory's workflows: notes until they are decided on, memories that wait for the judge, and merges."""
+"""Stores for the memory workflows: pending notes, memories waiting for the judge, and merges."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
@@ -40,7 +40,7 @@ from qwestly_agent.text.language import indexed_words
 # `agent_extractions`: notes extracted from a batch of messages, until they are stored as memories.
 #
 # A batch's id is derived from its start, so that a retry after a crash finds the earlier results and does not call a
-# model again. It holds user text only until the memories are stored.
+# model again. A batch contains user text only until its memories are stored.
 
 
 BATCH_RETENTION = timedelta(days=30)
@@ -114,7 +114,7 @@ class Extractions(Records[Batch]):
         await self.set_fields(user_id, batch_id, changes, *events, status="decided")
 
     async def delete_unstored(self, user_id: str, conversation_id: str | None = None) -> None:
-        """Delete batches of one conversation, or of all, that are not stored yet. Stored ones are kept."""
+        """Delete unstored batches, of one conversation or of all. Stored ones are kept."""
         query: Document = {"user_id": user_id, "status": {"$in": ["found", "judged", "decided"]}}
         if conversation_id is not None:
             query["conversation_id"] = conversation_id
@@ -191,15 +191,15 @@ class Unchecked(Store):
 
 
 # --- journal ----------------------------------------------------------------------------------------------------------
-# `agent_memory_journal`: what each consolidation replaced, so that it can be resumed, reported and undone.
+# `agent_memory_journal`: the replacements of each consolidation, so that it can be resumed, reported and undone.
 #
-# It holds ids and numbers but no user text, so forgetting does not have to change it.
+# It contains ids and numbers but no user text, so forgetting does not have to change it.
 
 
 RETENTION = timedelta(days=365)
 JOURNAL = MongoCollection(
     "agent_memory_journal",
-    # An undone run has no expiry date, so that it is not done again.
+    # An undone run has no expiry date, so that its merges are not made again.
     Expires(RETENTION, since="after it ran; what was undone stays until the user erases it"),
     index("user_created", "user_id", "created"),
     index("status", "status"),
@@ -273,12 +273,12 @@ class Journal(Records[ConsolidationRun]):
 
     @across_users
     async def list_undoing(self, limit: int) -> list[ConsolidationRun]:
-        """List runs whose undo has begun and not ended."""
+        """List runs whose undo has begun but not ended."""
         found = self.database[JOURNAL].find({"status": "undoing"}).limit(limit)
         return [self.from_document(document) for document in await found.to_list()]
 
     async def begin_undo(self, run: ConsolidationRun) -> None:
-        """Record that the run is being undone, so that the next sweep continues an undo that was cut off."""
+        """Record that the run is being undone, so that the next sweep resumes an interrupted undo."""
         await self.set_fields(run.user_id, run.id, {"status": "undoing"})
 
     async def end(self, run: ConsolidationRun, status: RunStatus, now: float) -> None:
@@ -312,21 +312,21 @@ def _event(run: ConsolidationRun, status: RunStatus, now: float) -> ActivityEven
 
 
 def find_unfinished(runs: Sequence[ConsolidationRun]) -> ConsolidationRun | None:
-    """Return the run that was planned but has not ended, if any."""
+    """Return the run that was planned but has not been applied or undone, if any."""
     return next((run for run in runs if run.status == "planned"), None)
 
 
 def _id(user_id: str, run_id: str) -> str:
-    # The user id comes first: the laptop's database does not find an `_id` that begins with a date.
+    # The user id comes first: the local database does not find an `_id` that begins with a date.
     return f"{user_id}:{run_id}"
 
 
 # --- merges -----------------------------------------------------------------------------------------------------------
-# Consolidation in `user_memories`: compare, merge and supersede pairs of memories, and undo that.
+# Consolidation in `user_memories`: compare, merge and supersede pairs of memories, and undo this.
 
 
 MOST_ABSORBED = 200
-"""Maximum number of merged memories' ids stored per memory, so that none counts twice."""
+"""Maximum number of ids of merged memories stored per memory; they prevent counting a merge twice."""
 HELD_AT_ONCE = 1_000
 YEAR = 365 * 86_400.0
 """A year in seconds."""
@@ -336,7 +336,7 @@ LITTLE_IMPORTANCE = 0.3
 class Merges(Store):
     @across_users
     async def list_due_users(self, after: str, limit: int, until: str | None = None) -> list[str]:
-        """List user ids above `after` (and up to `until`), ascending, with memories that are not consolidated yet."""
+        """List user ids above `after` (and up to `until`), ascending, that have unconsolidated memories."""
         users, upper = list[str](), {} if until is None else {"$lte": until}
         while len(users) < limit:
             ids = {"$gt": users[-1] if users else after, **upper}
@@ -353,8 +353,8 @@ class Merges(Store):
         return await self._backlog(COLLECTION, dict(_NEW), "created")
 
     async def list_new(self, user_id: str, limit: int) -> list[tuple[Memory, Sequence[float]]]:
-        """List active memories that were not compared with the others yet, first the ones stated longest ago, each with
-        its vector (empty if it has none)."""
+        """List active memories that have not been compared with the others yet, each with its vector (empty if it has
+        none). Those stated longest ago come first."""
         found = self.database[COLLECTION].find({**_NEW, "user_id": user_id})
         documents = await found.sort([("last_seen", 1), ("created", 1), ("_id", 1)]).limit(limit).to_list()
         return [
@@ -368,7 +368,7 @@ class Merges(Store):
 
     async def list_outdated(self, user_id: str, now: float) -> list[str]:
         """List ids of active memories that may be outdated: those whose end has passed, earliest end first, then
-        unimportant ones not stated for a year. Excludes those that the user was asked about within a year."""
+        unimportant ones not stated for a year. Memories that the user was asked about within a year are excluded."""
         year_ago, ended, unsaid = now - YEAR, list[tuple[float, str]](), list[tuple[float, str]]()
         query = {"user_id": user_id, "status": ACTIVE}
         async for document in self.database[COLLECTION].find(query, WITHOUT_VECTORS).batch_size(HELD_AT_ONCE):
@@ -410,8 +410,8 @@ class Merges(Store):
         await self._set(user_id, {"_id": gone_id, "status": ACTIVE}, changes)
 
     async def absorb(self, user_id: str, by_id: str, gone_id: str) -> None:
-        """Add the count of a merged memory to this one, once. Importance and the time last stated become the greater of
-        both; the memory's own values are kept in `own`."""
+        """Add the count of a merged memory to this one, only once. Importance and the time last stated become the
+        greater of both; the memory's own values are kept in `own`."""
         ids = {"$in": [by_id, gone_id]}
         found = self.database[COLLECTION].find({"user_id": user_id, "_id": ids}, WITHOUT_VECTORS)
         both = {document["_id"]: document async for document in found}
@@ -434,7 +434,7 @@ class Merges(Store):
                 "$set": {**own, **flags, f"took.{gone_id}": gone.get("count", 1)},
                 "$push": {
                     "took_in": {"$each": [gone_id], "$slice": -MOST_ABSORBED},
-                    # Put before its own ids, so that its own are dropped last.
+                    # Inserted before its own ids, so that its own are the last to be dropped.
                     "seen": {"$each": list(gone.get("seen", ())), "$position": 0, "$slice": -MOST_MESSAGE_IDS},
                 },
             },
@@ -442,13 +442,13 @@ class Merges(Store):
 
     async def undo_replacement(self, user_id: str, gone_id: str, by_id: str, run_id: str) -> bool:
         """Undo a replacement made by this run. Returns False if that replacement no longer exists, or if an equal
-        memory was added since; the memory is then merged into that one."""
+        memory was added since; in the latter case the memory is merged into the new one."""
         query = {"_id": gone_id, "user_id": user_id, "status": {"$in": [MERGED, SUPERSEDED]}}
         query |= {"superseded_by": by_id, "replaced_in": run_id}
         found = await self.database[COLLECTION].find_one(query, WITHOUT_VECTORS)
         if found is None:
             return False
-        await self._give_back(user_id, by_id, found)  # first, so that it is repeated if the process dies in between
+        await self._give_back(user_id, by_id, found)  # first, so that it runs again if the process dies in between
         key = {"key": found["hash"]} if "hash" in found else {}
         gone = ["superseded_by", "superseded_at", "withdrawn_at", "replaced_in", *({"key"} - key.keys())]
         change = {"$set": {"status": ACTIVE, **key}, "$unset": dict.fromkeys(gone, "")}
@@ -461,7 +461,7 @@ class Merges(Store):
             return False
 
     async def _give_back(self, user_id: str, by_id: str, gone: Document) -> None:
-        """Subtract, once, what this memory took over from a merged one. Its own later increases are kept."""
+        """Subtract, only once, what this memory took over from a merged one. Later increases of its own are kept."""
         took_in = {"_id": by_id, "user_id": user_id, "took_in": gone["_id"]}
         by = await self.database[COLLECTION].find_one(took_in, WITHOUT_VECTORS)
         if by is None:
@@ -474,7 +474,7 @@ class Merges(Store):
         own = by.get("own", {})
         back = _raised(own, await rest.to_list())
         if by.get("last_seen", 0.0) > max(back.get("last_seen", 0.0), gone.get("last_seen", 0.0)):
-            back["last_seen"] = by["last_seen"]  # stated again since
+            back["last_seen"] = by["last_seen"]  # it was stated again since
         if back.get("importance") != own.get("importance"):
             back["salience"] = salience(back["importance"], created_of(by))
         count = by.get("took", {}).get(gone["_id"], gone.get("count", 1))
@@ -485,7 +485,7 @@ class Merges(Store):
             "$unset": dict.fromkeys((*noted, *(name for name in _RAISED if name not in back)), ""),
         }
         await self.database[COLLECTION].update_one(took_in, change)
-        while by and by["status"] == MERGED:  # the memory it was merged into has these messages from it alone
+        while by and by["status"] == MERGED:  # the memory above it got these messages only through it
             above = {"_id": by["superseded_by"], "user_id": user_id}
             by = await self.database[COLLECTION].find_one(above, {"status": 1, "superseded_by": 1, "seen": 1})
             if by:
@@ -516,7 +516,7 @@ _RAISED = ("importance", "last_seen", "about_writing", "salience")
 
 
 def _raised(own: Document, others: Sequence[Document]) -> Document:
-    """Return the fields of a memory that has absorbed `others`; its own values if there are none."""
+    """Return the raised fields of a memory that has absorbed `others`, or its own values if there are none."""
     greatest = {
         name: max(each[name] for each in others if name in each) for name in _RAISED if name in set().union(*others)
     }

@@ -1,4 +1,4 @@
-"""Messages of conversations, the turns that write them, and the audit of their tool calls."""
+"""Messages of conversations, the turns that write them, and the audit log of their tool calls."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -114,7 +114,7 @@ def sources_of(steps: Iterable[Step]) -> list[Source]:
 
 
 def has_untrusted_text(messages: Iterable[Message]) -> bool:
-    """True if anyone other than the user wrote part of these messages, or of the tool results behind them."""
+    """True if anyone other than the user wrote part of these messages, or part of the tool results behind them."""
     messages = list(messages)
     said = (message.content for message in messages if message.role == "user")
     steps = (step for message in messages for step in message.steps)
@@ -122,7 +122,7 @@ def has_untrusted_text(messages: Iterable[Message]) -> bool:
 
 
 def messages_of(documents: Iterable[Document]) -> list[Message]:
-    """Parse the documents, skipping invalid ones: one bad document must not make the conversation unusable."""
+    """Parse the documents, skipping invalid ones, because one bad document must not make the conversation unusable."""
     read = []
     for document in documents:
         with suppress(ValidationError):
@@ -131,8 +131,7 @@ def messages_of(documents: Iterable[Document]) -> list[Message]:
 
 
 # --- turns ------------------------------------------------------------------------------------------------------------
-#
-# The turn that holds a conversation, and those that held it when their process died.
+# The turn that holds a conversation, and earlier turns whose process died while they held it.
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class PartialAnswer:
     events: Sequence[str]
     """JSON of the turn's events, in order. The last one may still grow."""
     replaced_run: str | None = None
-    """The run whose messages these replace."""
+    """The run whose messages are replaced."""
 
     @property
     def document(self) -> Document:
@@ -172,8 +171,8 @@ def partial_answer_of(document: Document | None) -> PartialAnswer | None:
 
 @dataclass(frozen=True)
 class NewTurn:
-    """A turn that claims a conversation. `text` is None if it answers an earlier message again, or if the user only
-    decided an approval."""
+    """A turn that claims a conversation. `text` is None if the turn answers an earlier message again, or if the user
+    only decided on an approval."""
 
     run_id: str
     message_id: str
@@ -202,11 +201,11 @@ class ClaimedConversation:
     last_used: float
     """Time of the last use before this turn, in seconds since the epoch."""
     created_at: datetime | None
-    """None of conversations from before this was stored."""
+    """None for conversations created before this field existed."""
     abandoned: tuple[NewTurn, ...]
-    """Turns whose process died; their user messages are not yet in `agent_messages`."""
+    """Turns whose process died and whose user messages are not yet in `agent_messages`."""
     reported_work: tuple[str, ...] = ()
-    """Ids of the pending and running work that was last reported to the model."""
+    """Ids of the pending and running work that the model was last informed about."""
     summary: Summary | None = None
     """Summary of the messages before the window."""
     interview: Document | None = None
@@ -256,12 +255,12 @@ def assignment_of(conversation: Document) -> Assignment | None:
 
 
 def role_of(conversation: Document) -> str:
-    """Return the conversation's role; conversations from before roles existed are chats."""
+    """Return the conversation's role; conversations created before roles existed are chats."""
     return conversation.get("role", "chat")
 
 
 def unfinished_turns(conversation: Document) -> list[NewTurn]:
-    """List turns that were not recorded yet, oldest first: the running one, and those whose process died."""
+    """List unrecorded turns, oldest first: the running one, and those whose process died."""
     kept = conversation.get("turns", {}).items()
     turns = [
         NewTurn(
@@ -278,7 +277,7 @@ def unfinished_turns(conversation: Document) -> list[NewTurn]:
 
 
 def messages_to_recover(turn: NewTurn, seq: int, status: Status) -> list[Message]:
-    """Return the stored messages of a running or dead turn; empty if it has no text."""
+    """Return the stored messages of a running or interrupted turn; empty if it has no text."""
     if turn.partial and turn.partial.answer.content.strip():
         changes = {"withheld": True, "model_messages": "[]"} if turn.withheld else {}
         asked = turn.partial.question.model_copy(update={"seq": seq, **changes})
@@ -307,18 +306,18 @@ def user_message(turn: NewTurn, seq: int, status: Status) -> Message:
 RETENTION_SECONDS = 365 * 86_400
 """A conversation and its messages expire this long after its last use."""
 RETENTION_SLACK_SECONDS = 30 * 86_400
-"""Messages are kept this much longer, so that only one turn a month has to postpone the expiry of all of them."""
+"""Messages are kept this much longer, so that the expiry of all of them must be postponed only once a month."""
 COLLECTION = MongoCollection(
     "agent_messages",
     Expires(
         timedelta(seconds=RETENTION_SECONDS + RETENTION_SLACK_SECONDS),
         since="at most after the last use of its conversation",
     ),
-    # Unique: if two turns both believe that they hold a conversation, only one can record its messages.
+    # Unique, so that if two turns both believe that they hold a conversation, only one can record its messages.
     index("order", "user_id", "conversation_id", "seq", unique=True),
     index("message_id", "user_id", "conversation_id", "id"),
     index("user_created_at", "user_id", "-created_at"),
-    # All users' answers, of which a sample is judged at night.
+    # All users' answers; a sample is judged every night.
     index("answers", "created_at", partialFilterExpression={"role": "assistant"}),
     holds="messages and answers, their vectors, thumbs",
     reader=ALL_ACTIONS,
@@ -328,10 +327,10 @@ COLLECTION = MongoCollection(
 `feedback` (`thumb`, `words`, `at`), `note`, `continues`, `replaces` (runs), `remembered_before` (ids), `saw` (ids),
 `withheld`, `in_trouble`, `vector` (of what was typed), `expires_at`."""
 VECTOR = "vector"
-"""Vector of the text that the user typed, in the format of `to_int8`: 1.5 kilobytes that only a search reads."""
+"""Vector of the text that the user typed, encoded by `to_int8`: 1.5 kilobytes, read only by searches."""
 VECTOR_KEPT_SECONDS = 120 * 86_400
-"""An older message is found by its words, and by the memories that it gave. Vectors of a year would fill the memory
-that a cluster has for its index (docs/capacity.md)."""
+"""Older messages are still found by words, and through the memories extracted from them. Vectors of a whole year would
+exceed the memory that a cluster has for its index (docs/capacity.md)."""
 _SHOWN: Document = {"_id": 0, VECTOR: 0}
 
 
@@ -364,7 +363,7 @@ class Messages(Store):
         return next(iter(messages_of([found])), None) if found else None
 
     async def is_replaced(self, user_id: str, conversation_id: str, run_id: str) -> bool:
-        """True if another answer replaced this run's answer."""
+        """True if this run's answer was replaced by another one."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "replaces": run_id}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
@@ -389,9 +388,9 @@ class Messages(Store):
         ids: Collection[str],
         contains_forgotten: Callable[[str], bool],
     ) -> None:
-        """Exclude messages from all later prompts: those with these ids or whose text `contains_forgotten` matches,
-        their answers, the agent's later answers in the same conversations, and answers whose `saw` has one of `ids`.
-        `contains_forgotten` is called with text and with JSON."""
+        """Exclude messages from all later prompts: those with these message ids or with text that `contains_forgotten`
+        matches, their answers, the agent's later answers in the same conversations, and answers whose `saw` contains
+        one of `ids`. `contains_forgotten` is called with text and with JSON."""
         said: dict[str, int] = {}
         gone = set(ids)
         runs, answers, notes = set[str](), list[Document](), list[str]()
@@ -431,8 +430,8 @@ class Messages(Store):
         await self.database[COLLECTION].update_many(answer, {"$set": {"model_messages": "[]"}})
 
     async def set_vectors(self, user_id: str, vectors: Mapping[str, Sequence[float]], now: float) -> None:
-        """Set vectors of the user's messages by id, unless they were forgotten meanwhile, and remove those that are
-        older than `VECTOR_KEPT_SECONDS`."""
+        """Set vectors of the user's messages, by message id, unless the messages were forgotten meanwhile. Remove
+        vectors older than `VECTOR_KEPT_SECONDS`."""
         mine = {"user_id": user_id, "role": "user", "withheld": False}
         since = to_datetime(now - VECTOR_KEPT_SECONDS)
         old = {"user_id": user_id, "created_at": {"$lt": since}, VECTOR: {"$exists": True}}
@@ -490,8 +489,7 @@ def _document(claim: ClaimedConversation, message: Message) -> Document:
 
 
 # --- `agent_tool_calls` -----------------------------------------------------------------------------------------------
-#
-# Audit log of tool calls and their results. Written once, read by operators.
+# Audit log of tool calls and their results. Entries are written once, for operators to read.
 
 
 RETENTION = timedelta(days=30)
@@ -536,7 +534,7 @@ class ToolCalls(Store):
         self, user_id: str, ids: Collection[str], contains_forgotten: Callable[[str], bool], run_id: str | None = None
     ) -> None:
         """Clear arguments, result and error of entries that contain one of `ids` or that `contains_forgotten` matches,
-        and of all in `run_id`."""
+        and of all entries of `run_id`."""
         found = self.database[TOOL_CALLS].find({"user_id": user_id}, {"run_id": 1, **dict.fromkeys(_TEXTS, 1)})
         entries = [
             each["_id"]

@@ -1,6 +1,6 @@
-"""A MongoDB client that can change its password while it runs. It overrides private methods of pymongo.
+"""A MongoDB client that can change its password while running. It overrides private methods of pymongo.
 
-Review it with each new version of pymongo: `tests/stores/test_mongo_client.py` names the reviewed one.
+Review it for each new version of pymongo: `tests/stores/test_mongo_client.py` names the reviewed version.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,8 +22,8 @@ class RenewingMongoClient(AsyncMongoClient[Document]):
     """Returns the URI with the current user and password."""
 
     async def _retry_internal(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command. After an authentication error, renew the password and run it once more. All commands of
-        collections pass through here."""
+        """Run a command. After an authentication error, renew the password and run it once more. All collection
+        commands pass through here."""
         used = self.options.pool_options._credentials
         try:
             return await super()._retry_internal(*args, **kwargs)
@@ -40,7 +40,7 @@ class RenewingMongoClient(AsyncMongoClient[Document]):
         return self.options.pool_options._credentials
 
     async def _take(self, uri: str) -> None:
-        """Use the user and password of this URI for new connections, and replace open ones."""
+        """Use the user and password of this URI for new connections, and replace the open ones."""
         old, given = self._credentials, urlsplit(uri)
         name, password = unquote(given.username or ""), unquote(given.password or "")
         if old is None or not name or (name, password) == (old.username, old.password):

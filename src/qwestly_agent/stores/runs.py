@@ -1,4 +1,4 @@
-"""Running work: `agent_runs`, the work that the brake waits for or has stopped, and where each sweep ended."""
+"""Running work: `agent_runs` (work that the brake waits for or has stopped), and the position of each sweep."""
 
 import asyncio
 from collections.abc import Collection
@@ -32,15 +32,15 @@ from qwestly_agent.stores.drafts import draft_id_of, pipeline_id_of
 from qwestly_agent.stores.user_settings import COLLECTION as SETTINGS
 
 # --- runs -------------------------------------------------------------------------------------------------------------
-# `agent_runs`: work that runs outside of turns, and work that the brake stopped.
+# `agent_runs`: work that runs outside of turns, and work stopped by the brake.
 
 
 RETENTION = timedelta(days=1)
-"""How long a run is kept; a receipt keeps its name for good."""
+"""How long a run is kept; its name stays in the receipt for good."""
 LONGEST_RUN_SECONDS = 330.0
-"""Longer than any state of a workflow may take. A run whose process died counts as running for this long."""
+"""Longer than any workflow state may take. A run whose process died counts as running for this long."""
 UNKNOWN_KEPT = timedelta(hours=48)
-"""How long an effect with an unknown outcome is kept: as long as the candidate app keeps idempotency keys."""
+"""How long an effect with an unknown outcome is kept, which is as long as the candidate app keeps idempotency keys."""
 COLLECTION = MongoCollection(
     "agent_runs",
     Expires(max(RETENTION, UNKNOWN_KEPT), since="at most"),
@@ -51,14 +51,14 @@ COLLECTION = MongoCollection(
     reader=ALL_ACTIONS,
     opener=ALL_ACTIONS,
 )
-"""`_id`, `user_id`, `name` (as in receipts), `until`, `stopped_at`, `begun_at`, `is_sending`, `expires_at`: states of
-workflows, mails and documents that are under way, and what the brake stopped."""
+"""`_id`, `user_id`, `name` (as in receipts), `until`, `stopped_at`, `begun_at`, `is_sending`, `expires_at`. Records
+workflow states, mails and documents that are in progress, and work stopped by the brake."""
 
 
 class Runs(Store):
     async def begin(self, user_id: str, name: str, now: float, seconds: float = LONGEST_RUN_SECONDS) -> str:
-        """Record that the named work has started, which counts as running for so long. Returns the key for `end`."""
-        # The driver's own ids count on from where the snapshot was taken, in each copy of it.
+        """Record that the named work has started; it counts as running for `seconds`. Returns the key for `end`."""
+        # The driver's own ids would continue from the snapshot's counter, identically in each copy of the snapshot.
         key = uuid4().hex
         run = {"user_id": user_id, "name": name, "until": now + seconds, "expires_at": to_datetime(now) + RETENTION}
         await self.database[COLLECTION].insert_one({"_id": key, **run})
@@ -78,8 +78,8 @@ class Runs(Store):
         await self.end_stopped_by_brake(user_id, await self.begin(user_id, name, now), now)
 
     async def begin_effect(self, user_id: str, name: str, now: float) -> float | None:
-        """Record that the named effect is being sent or queried. Returns the time of an earlier attempt with an unknown
-        outcome, or None."""
+        """Record that the named effect is being sent or queried. Returns the time of an earlier attempt whose outcome
+        is unknown, or None."""
         ends = to_datetime(now) + UNKNOWN_KEPT
         effect = {"name": name, "begun_at": now, "is_sending": True, "until": ends.timestamp(), "expires_at": ends}
         before = await self.database[COLLECTION].find_one_and_update(
@@ -92,7 +92,7 @@ class Runs(Store):
         await self.database[COLLECTION].delete_one(_effect(user_id, name))
 
     async def give_up_effect(self, user_id: str, name: str) -> None:
-        """Record that an effect is no longer waited for and has an unknown outcome."""
+        """Record that nothing waits for this effect any more and that its outcome is unknown."""
         await self.database[COLLECTION].update_one(_effect(user_id, name), {"$set": {"is_sending": False}})
 
 
@@ -101,10 +101,10 @@ def _effect(user_id: str, name: str) -> Document:
 
 
 # --- sweeps -----------------------------------------------------------------------------------------------------------
-# Queries over several collections, for sweeps and the brake; each other query is in the store of its collection.
+# Queries across several collections, for sweeps and the brake; all other queries are in the store of their collection.
 #
-# `agent_sweeps` stores where a sweep ended, so that the next one continues there: an item that always fails does not
-# block those behind it.
+# `agent_sweeps` stores where a sweep ended, so that the next one continues from there: an item that always fails does
+# not block those after it.
 
 
 SWEEPS = MongoCollection(
@@ -112,8 +112,8 @@ SWEEPS = MongoCollection(
     Permanent("One document per sweep."),
     no_user_reason="The position of each sweep, and the number of mails sent.",
 )
-"""`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended; of `consolidate` a user's id, which
-is cleared when that user is erased)."""
+"""`_id` (`approvals`, `consolidate`, `jobs`), `position` (where the last run ended; for `consolidate` a user's id,
+which is cleared when that user is erased)."""
 
 SweepName = Literal["approvals", "consolidate", "events out", "jobs"]
 
@@ -135,7 +135,8 @@ class Sweeps(Store):
     async def running_work(self, whose: str, now: float) -> RunningWork:
         """Return the running work of this user, or of `EVERYBODY`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
-        # First: the turn of a conversation that is being deleted is found by its lease, and then among the others.
+        # First: the turn of a conversation that is being deleted is found either by its lease now or among the others
+        # later.
         turns = await self._each(CONVERSATIONS, {**of, "lease_until": {"$gt": now}}, "holder")
         cards, effects, others = await asyncio.gather(
             self._each(DRAFTS, {**of, "status": "running"}, "_id"),
@@ -155,7 +156,7 @@ class Sweeps(Store):
 
     @across_users
     async def stopped_work(self, whose: str, over: Collection[str], since: float) -> set[str]:
-        """Return the names of work of this user, or of `EVERYBODY`, that the brake stopped: cards named in `over`, and
+        """Return the names of work that the brake stopped, for this user or for `EVERYBODY`: cards named in `over`, and
         turns and other work stopped after `since`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
         cards = {draft_id_of(name): name for name in over}
@@ -174,7 +175,7 @@ class Sweeps(Store):
         found = await self.database[SETTINGS].find_one(query, {"briefing_day": 1})
         return run_of(user_id, found["briefing_day"]) if found and found.get("briefing_day") else None
 
-    @across_users  # `gather` sends without the caller's frame
+    @across_users  # `gather` calls the query without the caller's frame
     async def _each(self, collection: str, query: Document, *fields: str) -> list[Document]:
         return await self.database[collection].find(query, dict.fromkeys(fields, 1)).to_list()
 
@@ -189,8 +190,8 @@ class Sweeps(Store):
     async def next_due(
         self, sweep: SweepName, schedule: Schedule, now: float, limit: int, braked: Collection[str] = ()
     ) -> list[Due]:
-        """Return what is due, continuing where the last run ended, and wrapping around at the end, so that repeated
-        failures do not block others."""
+        """Return the items that are due, continuing where the last run ended and wrapping around at the end, so that
+        repeated failures do not block others."""
         after = await self.position(sweep) or 0.0
         due = await schedule.list_due(after, now, limit, braked)
         if after and len(due) < limit:
@@ -199,7 +200,7 @@ class Sweeps(Store):
         return due
 
     async def clear_position_at(self, user_id: str) -> None:
-        """Clear the position of the consolidation if it ended at this user: the next starts with the first."""
+        """Clear the position of the consolidation if it ended at this user; the next one starts from the beginning."""
         at_user = {"_id": "consolidate", "position": user_id}
         await self.database[SWEEPS].update_one(at_user, {"$set": {"position": None}})
 

@@ -1,4 +1,4 @@
-"""Search a user's documents by words and by meaning: BM25, cosines, and the sum of both."""
+"""Search a user's documents by words and by meaning: BM25, cosines, and the combination of both."""
 
 import asyncio
 import math
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Okapi BM25 over one person's texts.
 #
 # The formula is Lucene's (`BM25Similarity`: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5))), so that a search
-# in this process ranks as Atlas Search does. A BM25 library would build an index for each search, and the fastest ones
+# in this process ranks like Atlas Search. A BM25 library would build an index for each search, and the fastest ones
 # need compiled extensions.
 
 
@@ -56,14 +56,15 @@ def bm25_scores(query: str, texts: Sequence[TokenCounts]) -> list[float]:
 
 
 # --- ranks ------------------------------------------------------------------------------------------------------------
-# Scores by words and by meaning, their sum, and the encoding of vectors.
+# Scores by words and by meaning, their combination, and the encoding of vectors.
 
 
 SHARE = 0.3
-"""The share of meaning in a total; the rest is that of words. Chosen by `python -m evals.finding`."""
+"""The weight of meaning in the total; the rest is the weight of words. Chosen by `python -m evals.finding`."""
 
 Scores: TypeAlias = Mapping[Any, float]
-"""Scores of one order by id, best first. They are scaled, so that those of an index and of this process agree."""
+"""Scores of one ranking by id, best first. They are scaled, so that scores from an index and from this process
+agree."""
 
 TOKEN_BYTES = 120
 """Approximate memory per distinct token."""
@@ -71,14 +72,14 @@ TOKEN_BYTES = 120
 
 @dataclass(frozen=True)
 class Ranks:
-    """A document's rank in each of the two orders, from 1."""
+    """A document's rank in each of the two rankings, starting at 1."""
 
     words: int | None
     """None if the document contains no word of the query."""
     meaning: int | None
     """None if the document was not compared by vector."""
     total: float
-    """The sum of both scaled scores; 1 for a document that is first in both orders."""
+    """The weighted sum of both scaled scores; 1 for a document that is first in both rankings."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ class CachedText:
 def score_ids(
     ids: Sequence[Any], known: Sequence[CachedText], words: str, vector: Sequence[float] | None
 ) -> tuple[Scores, Scores]:
-    """Score the ids by words (only those that contain one) and by meaning (all with a comparable vector). Stable."""
+    """Score the ids by words (only those that contain one) and by meaning (all with a comparable vector). The order is
+    stable."""
     by_words = {at: score for at, score in enumerate(bm25_scores(words, [each.tokens for each in known])) if score > 0}
     by_meaning = {} if vector is None else _cosines([each.vector for each in known], vector)
     by_words, by_meaning = (
@@ -127,8 +129,8 @@ def _cosines(vectors: "Sequence[np.ndarray | None]", query: Sequence[float]) -> 
 
 
 def join(words: Scores, meaning: Scores, share: float = SHARE) -> dict[Any, Ranks]:
-    """Join both orders by the weighted sum of their scaled scores: BM25 divided by the best one, and cosines from 0 for
-    the least of `meaning` to 1 for the best."""
+    """Combine both rankings by the weighted sum of their scaled scores: BM25 divided by the best score, and cosines
+    scaled from 0 for the lowest in `meaning` to 1 for the highest."""
     most, least = max(words.values(), default=1.0), min(meaning.values(), default=0.0)
     spread = max(meaning.values(), default=0.0) - least
     scaled = {each: (1 - share) * score / most for each, score in words.items()}
@@ -169,12 +171,12 @@ def cosines_of(vectors: Sequence[Any], query: Sequence[float]) -> list[float | N
 
 
 def to_binary(vector: Sequence[float]) -> Binary:
-    """Encode a vector as BSON float32, which takes a third of the size of a list."""
+    """Encode a vector as BSON float32, a third of the size of a list."""
     return Binary.from_vector(list(vector), BinaryVectorDtype.FLOAT32)
 
 
 def to_int8(vector: Sequence[float]) -> Binary:
-    """Encode a vector as BSON int8, a quarter of the size of float32. Its largest component becomes 127 or -127: a
+    """Encode a vector as BSON int8, a quarter of the size of float32. Its largest component becomes 127 or -127, as a
     cosine does not depend on the scale."""
     largest = max(map(abs, vector), default=0.0) or 1.0
     return Binary.from_vector([round(127 * each / largest) for each in vector], BinaryVectorDtype.INT8)
@@ -199,12 +201,12 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 Filter = Mapping[str, Any]
 Found = Sequence[tuple[Document, float]]
-"""Documents of an index with their scores, best first."""
+"""Documents with their scores, best first."""
 Query = tuple[str, Sequence[float] | None]
 """The text, and its embedding if there is one."""
 
 DEPTH = 100
-"""Minimum number of each order's best documents that are joined."""
+"""Minimum number of best documents of each ranking that are combined."""
 
 LONGEST_QUERY_CHARACTERS = 1_000
 """Longer queries are truncated: `$search` rejects more than 1,024 clauses, one per word."""
@@ -219,7 +221,7 @@ QUERIES_AT_ONCE = 8
 """Maximum queries that run concurrently, with two aggregations each."""
 
 SCORE = "_score"
-"""Name of the score among an index's fields."""
+"""Name of the field with an index's score."""
 
 MOST_CANDIDATES = 10_000
 """The limit of `$vectorSearch`."""
@@ -270,8 +272,8 @@ class TextCache:
 class Searchable:
     """A collection whose documents have a text and a vector.
 
-    `filter` may use only the filter fields of the indexes, because it is applied inside the search. Applied afterwards,
-    it would leave little or nothing for a user with few documents.
+    `filter` may use only the filter fields of the indexes, because it is applied inside the search. Applied after the
+    search, it could leave few or no results for a user with few documents.
     """
 
     collection: AsyncCollection[Document]
@@ -283,10 +285,10 @@ class Searchable:
     words_index: str | None = None
     """None if words are always compared in this process."""
     preferred_by: str | None = None
-    """A numeric field; of documents with equal scores the one with the highest value comes first."""
+    """A numeric field; among documents with equal scores, the one with the highest value comes first."""
     encode: Callable[[Sequence[float]], Any] = list
-    """Encodes the vector of a query for `$vectorSearch`, in the type of the stored vectors: Atlas compares int8 with
-    int8 only."""
+    """Encodes a query vector for `$vectorSearch` in the type of the stored vectors: Atlas compares int8 only with
+    int8."""
     cache: TextCache = field(default_factory=TextCache, repr=False)
     _unsupported: set[str] = field(default_factory=set, init=False)
     """Aggregation stages that this server rejects."""
@@ -299,15 +301,15 @@ class Searchable:
         return found
 
     async def find_nearest_to_each(self, filter: Filter, queries: Sequence[Query], limit: int) -> list[list[Match]]:
-        """Run `nearest` for several queries. Documents that are compared in this process are read once for all of
-        them."""
+        """Run `find_nearest` for several queries. Documents that are compared in this process are read once for all
+        queries."""
         depth = min(max(DEPTH, limit), MOST_CANDIDATES)
         queries = [(words[:LONGEST_QUERY_CHARACTERS], vector) for words, vector in queries]
         if self.stems_field:
             queries = [(query_words(words), vector) for words, vector in queries]
         indexed = list[list[Found | None]]()
         while len(indexed) < len(queries):
-            # One first, to learn which stages this server rejects.
+            # One query first, to learn which stages this server rejects.
             at_once = QUERIES_AT_ONCE if self._unsupported or self._answering else 1
             some = queries[len(indexed) : len(indexed) + at_once]
             indexed += await asyncio.gather(*(self._by_indexes(filter, *each, depth) for each in some))
@@ -319,8 +321,8 @@ class Searchable:
         ranks = {key: each.get(self.preferred_by or "") for key, each in documents.items()}
         if any(order is None for each in orders for order in each):
             compare_meaning = any(meaning is None for _, meaning in orders)
-            # Reading whole documents takes twice as long, but without vectors (at the start of a session) it saves a
-            # round trip.
+            # Reading whole documents takes twice as long, but when their vectors are not cached (at the start of a
+            # session) it saves a round trip.
             read = await self._read(filter, whole=not compare_meaning)
             known = await self._cached_texts(filter, read, with_vectors=compare_meaning)
             documents |= {} if compare_meaning else {each["_id"]: each for each in read}
@@ -377,30 +379,30 @@ class Searchable:
             cursor = await self.collection.aggregate(stages)
             found = await cursor.to_list()
         except OperationFailure as error:
-            # The server lacks this stage, or the index lacks a filter field. It is not tried again in this process.
-            # `qwestly-agent mongo check` reports both to the operator.
+            # The server lacks this stage, or the index lacks a filter field. This process does not try it again.
+            # `qwestly-agent mongo check` reports both problems to the operator.
             if _UNSUPPORTED.search(str(error)):
                 self._unsupported.add(stage)
             return None
         if found:
             self._answering.add(stage)
-        # An index that is missing or being built finds nothing, so compare in this process. But if this `$search` has
-        # found something before, the empty result is right: most first messages share no word with any memory.
+        # An index that is missing or being built finds nothing, so compare in this process. If this `$search` has found
+        # something before, however, the empty result is right: most first messages share no word with any memory.
         elif stage == "$vectorSearch" or stage not in self._answering:
             return None
-        # An index lags behind: what it returns may have been forgotten since.
+        # An index lags behind, so its results may have been forgotten since.
         return [(each, each.pop(SCORE)) for each in found if _matches(each, filter)]
 
     def words_of(self, document: Document) -> str:
         text = document.get(self.text_field) or ""
-        # A document from before stems were stored has none.
+        # A document written before stems were stored has none.
         return (document.get(self.stems_field) or indexed_words(text)) if self.stems_field else text
 
     # --- in this process ----------------------------------------------------------------------------------------------
 
     async def _read(self, filter: Filter, *, whole: bool) -> list[Document]:
         """Return documents without vectors, preferred ones first; only the compared fields unless `whole`."""
-        # `find` would take three times as long on the laptop's database.
+        # `find` would take three times as long on the local database.
         sort = [{"$sort": {self.preferred_by: -1}}] if self.preferred_by else []
         shown = {name: 1 for name in (self.text_field, self.stems_field, self.preferred_by) if name}
         stage = {"$unset": self.vector_field} if whole else {"$project": shown}

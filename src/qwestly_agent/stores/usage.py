@@ -27,16 +27,16 @@ COLLECTION = MongoCollection(
 """`_id` and `user_id`, `running` (by run id: when it began), `recent` (the last 100 turns, `time:run`), `days` (by
 date: `turns`, `cost_usd`, `input_tokens`, `cached_tokens`, `output_tokens`), `expires_at`."""
 REMEMBERED_MESSAGES = 1_000
-"""More than a user may send in a minute or have running at once, so that refused messages do not displace those that
-count."""
+"""More messages than a user may send in a minute or have running at once, so that refused messages do not displace
+those that count."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """A user's load when a new turn is to be admitted, without that turn."""
+    """A user's load when a new turn is to be admitted, not including that turn."""
 
     running: Mapping[str, float]
-    """Start times of unsettled runs. A run whose process died stays until it is `release`d."""
+    """Start times of unsettled runs. A run whose process died stays until `release` is called."""
     last_minute: tuple[float, ...]
     """Times at which messages were sent, oldest first."""
     spent_today_usd: float
@@ -46,12 +46,13 @@ class Load:
 
 class Usage(Store):
     async def begin_turn(self, user_id: str, run_id: str, now: float) -> Load:
-        """Count a turn. Simultaneous turns are ordered: each sees those before it. Raises `Unavailable`."""
+        """Count a turn. Concurrent turns are serialized: each sees those before it. Raises `Unavailable`."""
         new: Document = {"recent": [_mark(run_id, now)], "running": {run_id: now}}
         for _ in range(TRIES):
             if (document := await self._enter(user_id, run_id, now)) is not None:
                 return _load(document, run_id, now)
-            # Two simultaneous turns of a new user both find nothing; the one that is refused here finds the other.
+            # Two concurrent turns of a new user both find nothing; the one whose insert fails here finds the other on
+            # the retry.
             with suppress(DuplicateKeyError):
                 await self.database[COLLECTION].insert_one(
                     {"_id": user_id, "user_id": user_id, **new, **_retention(now)}
@@ -68,14 +69,15 @@ class Usage(Store):
         return _load(document or {}, reader_id, now)
 
     async def end_turn(self, user_id: str, run_id: str, now: float) -> None:
-        """Undo `begin_turn`, and the document if it has nothing else: its user may have been erased meanwhile."""
+        """Undo `begin_turn`. Delete the document if nothing else is in it, because the user may have been erased
+        meanwhile."""
         left = await self.database[COLLECTION].find_one_and_update(
             {"_id": user_id, "user_id": user_id},
             {"$pull": {"recent": _mark(run_id, now)}, "$unset": {f"running.{run_id}": ""}},
             return_document=ReturnDocument.AFTER,
         )
         if left and not (left.get("recent") or left.get("running") or "days" in left):
-            unused = {"recent": {"$size": 0}, "days": {"$exists": False}}  # each turn enters itself in `recent`
+            unused = {"recent": {"$size": 0}, "days": {"$exists": False}}  # each turn adds itself to `recent`
             await self.database[COLLECTION].delete_one({"_id": user_id, "user_id": user_id, **unused})
 
     async def settle(self, user_id: str, run_id: str, spent: Mapping[str, float], load: Load, now: float) -> bool:
@@ -108,15 +110,15 @@ class Usage(Store):
     async def stage_spent_today(self, now: float) -> float:
         """Return today's cost (UTC) of all users together, in US dollars."""
         midnight = to_datetime(now).replace(hour=0, minute=0, second=0, microsecond=0)
-        # A document expires a fixed time after the last spending, so the index finds exactly those who spent today.
+        # A document expires a fixed time after its last spending, so the index finds exactly the users who spent today.
         match = {"expires_at": {"$gte": midnight + timedelta(days=DAYS_KEPT)}}
         total = {"_id": None, "cost_usd": {"$sum": f"$days.{day_of(now)}.cost_usd"}}
         found = await self.database[COLLECTION].aggregate([{"$match": match}, {"$group": total}])
         return sum([float(each["cost_usd"] or 0.0) async for each in found])
 
     async def add_spending(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
-        """Add amounts spent outside of turns to the day. The document is created only by `enter` and `open`, so that a
-        workflow that ends after its user was erased leaves nothing behind."""
+        """Add amounts spent outside of turns to the day. Only `begin_turn` and `ensure_document` create the document,
+        so that a workflow that ends after its user was erased leaves nothing behind."""
         counted = {f"days.{day_of(now)}.{name}": amount for name, amount in amounts.items()}
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _retention(now)}
@@ -161,7 +163,7 @@ def _mark(run_id: str, now: float) -> str:
 
 
 def day_of(now: float) -> str:
-    """Return the day in UTC, as a field name."""
+    """Return the day in UTC, in the form of a field name."""
     return f"{to_datetime(now):%Y-%m-%d}"
 
 
@@ -176,14 +178,14 @@ def _retention(now: float) -> Document:
 DAY_SECONDS = 86_400
 READ_AGAIN_SECONDS = 60.0
 WORKFLOWS_UP_TO = 0.8
-"""The share of the ceiling above which workflows wait. The rest is left for chat turns."""
+"""The share of the ceiling above which workflows wait. The rest is reserved for chat turns."""
 
 
 class StageDay:
     def __init__(self, usage: Usage, ceiling_usd: float) -> None:
         self.usage = usage
         self.ceiling_usd = ceiling_usd
-        """0 for no ceiling; nothing is read then."""
+        """0 for no ceiling; in that case nothing is read."""
         self._spent_usd = 0.0
         self._read_at = -math.inf
 
@@ -193,7 +195,7 @@ class StageDay:
             raise StageOverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
 
     async def is_spent(self, now: float, share: float) -> bool:
-        """True if this share of the ceiling is spent, by a sum that is at most a minute old."""
+        """True if this share of the ceiling is spent, according to a sum that is at most a minute old."""
         if not self.ceiling_usd:
             return False
         if now - self._read_at > READ_AGAIN_SECONDS:

@@ -6,16 +6,16 @@ from functools import cache
 from qwestly_agent.platform.collection import Document, MongoCollection, Store
 from qwestly_agent.stores import activity, collections, conversations, messages, user_settings
 
-# First: a turn that ends afterwards finds its conversation missing and removes its messages again.
+# First, because a turn that ends afterwards finds its conversation missing and removes its messages again.
 _FIRST = (conversations.COLLECTION,)
-# Last: other collections' events are copied into the feed, and while the brake is on nothing of this user starts, so
-# nothing is written again.
+# Last, because events of other collections are copied into the feed, and because nothing of this user starts while the
+# brake is on, so nothing is written again.
 _LAST = (activity.COLLECTION, user_settings.SIGNALS)
 
 _SECRETS = ("task_token", "links", "unsubscribe")
 _NUMBERS = ("content_embedding", messages.VECTOR, "vectors", "words")
 _FORGOTTEN_HASHES = ("hash", "key", "hashes", "signature")
-"""Hashes and signatures of forgotten content; with them a guess could be confirmed."""
+"""Hashes and signatures of forgotten content, with which a guess could be confirmed."""
 _LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_FORGOTTEN_HASHES), 0)
 
 

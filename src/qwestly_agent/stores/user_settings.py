@@ -1,6 +1,6 @@
-"""Settings of a user: language and time zone (`agent_settings`), the autonomy level, and the stop and brake signals.
+"""A user's settings: language and time zone (`agent_settings`), the autonomy level, and the stop and brake signals.
 
-Only the user writes them: no tool reaches these stores. `briefings.py` keeps its fields in the documents of
+Only the user can write them: no tool has access to these stores. `briefings.py` keeps its fields in the documents of
 `agent_settings`.
 """
 
@@ -46,16 +46,16 @@ from qwestly_agent.platform.outbox import OUTBOX, copy_after_write, with_events
 COLLECTION = MongoCollection(
     "agent_settings",
     Permanent("One document per user: language, time zone, the head of documents and briefing settings."),
-    # Missing for a user whose briefings are off.
+    # Missing if the user's briefings are off.
     index("briefing_at", "briefing_at", sparse=True),
     holds="language, time zone, the head of documents, briefings, mails, hashes of addresses whose mail bounced",
     events=("briefing.mails_ended", "approval.mails_ended"),
     events_note="by the link in a mail",
 )
-"""`_id` and `user_id`, `language`, `time_zone`, `document_name`, `document_head`, `variant` (that an operator pinned
-the user to), `changed_at`, `mail_returned` (by hash of an address, how mail to it came back);
-`briefing_…`: what the user chose (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one,
-`told` (the last day), `marks` (a JSON text: by source, what was told); its outbox."""
+"""`_id` and `user_id`, `language`, `time_zone`, `document_name`, `document_head`, `variant` (to which an operator
+pinned the user), `changed_at`, `mail_returned` (bounce or complaint, by the address's hash); `briefing_…`: the user's
+choices (`on`, `hour`, `minute`, `days`, `mail`, `quiet`), `at` and `day` of the next one, `told` (the last day),
+`marks` (a JSON text: the newest covered item, by source); its outbox."""
 MailKind: TypeAlias = Literal["questions", "reminders", "briefings"]
 """Pending decisions · reminders after half the time · briefings."""
 _FIELDS: Mapping[MailKind, str] = {
@@ -124,7 +124,7 @@ class UserSettings(BaseModel):
 
 @cache
 def known_time_zones() -> frozenset[str]:
-    """Return the time zones that this machine knows, except placeholders. Reading their names takes a few
+    """Return the time zones known to this machine, except placeholders. Reading their names takes a few
     milliseconds."""
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
@@ -148,8 +148,8 @@ class UserSettingsStore(Store):
         return await self.database[COLLECTION].count_documents({"variant": {"$gt": ""}})
 
     async def unsubscribe(self, user_id: str, kind: MailKind, now: float) -> None:
-        """Unsubscribe a user by the link in a mail of this kind. An event records it, because anybody who has the mail,
-        even a malware scanner, can follow the link."""
+        """Unsubscribe a user who followed the link in a mail of this kind. An event records it, because anybody who has
+        the mail, even a malware scanner, can follow the link."""
         subject, title = _ENDED[kind]
         event = ActivityEvent(
             id=f"{user_id}:{kind}:mails_ended:{now!r}",
@@ -169,7 +169,7 @@ class UserSettingsStore(Store):
         await copy_after_write(self.database, COLLECTION, user_id, user_id)
 
     async def end_mail_to(self, user_id: str, address: str, how: Returned) -> None:
-        """Send this address no more mail: it came back, or was reported as spam."""
+        """Stop all mail to this address, because a mail bounced or was reported as spam."""
         change = {"$set": {f"mail_returned.{_hash_of_address(address)}": how}}
         await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change, upsert=True)
 
@@ -185,8 +185,7 @@ def _hash_of_address(address: str) -> str:
 
 
 # --- `agent_autonomy` -------------------------------------------------------------------------------------------------
-#
-# Each user's autonomy level. Only the user writes it: no tool reaches this store.
+# Each user's autonomy level. Only the user can write it: no tool has access to this store.
 
 
 AUTONOMY = MongoCollection(
@@ -196,7 +195,7 @@ AUTONOMY = MongoCollection(
     holds="the level, and earned levels",
     chat="find",
 )
-"""`_id` and `user_id`, `level`, `ceiling` (the top of what may be earned), `earned` (each grant), `changed_at`,
+"""`_id` and `user_id`, `level`, `ceiling` (the highest level that may be earned), `earned` (each grant), `changed_at`,
 `changes` (the last ones, with their times)."""
 REMEMBERED_CHANGES = 100
 
@@ -210,7 +209,7 @@ class Autonomy(Store):
         return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
 
     async def get(self, user_id: str) -> Standing:
-        """Return the user's level, the ceiling up to which the agent may earn rights, and the earned grants."""
+        """Return the user's level, the ceiling up to which the agent may earn autonomy, and the earned grants."""
         fields = dict.fromkeys(("level", "ceiling", "earned"), 1)
         document = await self.database[AUTONOMY].find_one({"_id": user_id, "user_id": user_id}, fields)
         if document is None:
@@ -228,14 +227,14 @@ class Autonomy(Store):
         await self._change({"ceiling": {"$ne": ceiling}}, change, event, upsert=True)
 
     async def grant(self, user_id: str, grant: Grant) -> None:
-        """Grant a higher level for what one tool does. The feed shows its approval's event."""
+        """Grant a higher level for one tool's actions. The feed shows the event of the approval."""
         query = {"_id": user_id, "user_id": user_id}
         first = {"level": NEW_USERS_LEVEL, "ceiling": NEW_USERS_CEILING, "changed_at": to_datetime(grant.since)}
         change = {"$set": {f"earned.{grant.tool}": grant.model_dump()}, "$setOnInsert": first}
         await self.database[AUTONOMY].update_one(query, change, upsert=True)
 
     async def revoke(self, user_id: str, tool: str, at: datetime) -> None:
-        """Take back what was granted for this tool, if it was not yet."""
+        """Revoke the grant for this tool unless it was already revoked."""
         event, ended = (
             _autonomy_event(user_id, "taken_back", at, "Your agent asks you again", tool=tool),
             f"earned.{tool}.ended_at",
@@ -251,7 +250,8 @@ class Autonomy(Store):
             await copy_after_write(self.database, AUTONOMY, event.user_id, event.user_id)
 
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
-        """Set level and ceiling, and append the level to the history. Earning beyond it must be allowed again."""
+        """Set level and ceiling, and append the level to the history. To let the agent earn more, the user must raise
+        the ceiling again."""
         change = {
             "$set": {"level": level, "ceiling": level, "changed_at": at},
             "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
@@ -273,7 +273,7 @@ def _autonomy_event(user_id: str, verb: str, at: datetime, title: str, **data: s
 
 
 def _grants(document: Document) -> Iterator[Grant]:
-    """Yield the stored grants; unreadable ones, and those by the rules before, are skipped."""
+    """Yield the stored grants, skipping unreadable ones and those granted under earlier rules."""
     earned = document.get("earned")
     for tool, each in earned.items() if isinstance(earned, dict) else ():
         with suppress(ValidationError):
@@ -282,15 +282,14 @@ def _grants(document: Document) -> Iterator[Grant]:
 
 
 # --- `agent_signals` --------------------------------------------------------------------------------------------------
-#
-# Stop and brake signals, one document per user and one for `EVERYBODY`. Fields are flat and set by one update each: the
-# brake is written before anything is read.
+# Stop and brake signals, one document per user and one for `EVERYBODY`. Fields are flat and each is set by a single
+# update: the brake is written before anything is read.
 
 
 SIGNALS = MongoCollection(
     "agent_signals",
     Permanent("One document per user: the brake stays on until it is released."),
-    # A document has no `brake_since` while its brake is off.
+    # While its brake is off, a document has no `brake_since`.
     index("brake_since", "brake_since"),
     events=("brake.on", "brake.off"),
     reader="find",
@@ -300,7 +299,7 @@ SIGNALS = MongoCollection(
 """`_id` and `user_id` (or `everybody`), `stopped_runs` (the last 50), `brake_since`, `released_at`, `receipt` and
 `receipt_since` (of the last brake)."""
 STOPS_KEPT = 50
-"""More than a user can have running; older ones are no longer needed."""
+"""More than a user can have running; older ones are not needed any more."""
 
 
 @dataclass(frozen=True)
@@ -331,8 +330,8 @@ class Signals(Store):
         return _signal(found.get(user_id, {})), _signal(found.get(EVERYBODY, {}))
 
     async def list_stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
-        """Return those of these runs that the user stopped. Raises `Braked` if the brake of the user or of `EVERYBODY`
-        is on."""
+        """Return the subset of these runs that the user stopped. Raises `Braked` if the brake of the user or of
+        `EVERYBODY` is on."""
         own, everybody = await self.read(user_id)
         if own.brake_since or everybody.brake_since:
             raise Braked
@@ -355,7 +354,7 @@ class Signals(Store):
 
     async def turn_brake_on(self, user_id: str, now: float) -> None:
         """Turn the brake on without a prior read (idempotent: `brake_since` keeps its first value)."""
-        # Rounded to milliseconds: receipts compare it, and the laptop's database keeps only fifteen digits.
+        # Rounded to milliseconds, because receipts compare it and the local database keeps only fifteen digits.
         since = round(now, 3)
         off = {"_id": user_id, "user_id": user_id, "brake_since": None}
         with suppress(DuplicateKeyError):  # it is on already
@@ -370,7 +369,7 @@ class Signals(Store):
     async def save_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
         """Store a receipt for the current brake, or for the last one if its receipt has the same `since`."""
         here, change = {"_id": user_id, "user_id": user_id}, {"receipt": dict(receipt), "receipt_since": since}
-        # `$or` cannot be used: with it the laptop's database finds another user's document.
+        # `$or` cannot be used: with it the local database finds another user's document.
         kept = await self.database[SIGNALS].update_one({**here, "brake_since": since}, {"$set": change})
         if not kept.matched_count:
             await self.database[SIGNALS].update_one({**here, "receipt_since": since}, {"$set": change})
@@ -379,7 +378,7 @@ class Signals(Store):
         turned = await self.database[SIGNALS].find_one_and_update(
             where, with_events(change, event), OUTBOX, upsert=upsert, return_document=ReturnDocument.AFTER
         )
-        if turned:  # the laptop's database returns nothing in place of a duplicate key error
+        if turned:  # the local database returns nothing instead of a duplicate key error
             await copy_after_write(self.database, SIGNALS, event.user_id, event.user_id, turned)
 
     async def _update(self, user_id: str, change: Document, *, upsert: bool = False) -> None:

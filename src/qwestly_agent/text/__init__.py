@@ -1,1 +1,1 @@
-"""Make texts safe to store, to show, and to use in a prompt."""
+"""Make texts safe to store, to display, and to use in a prompt."""

@@ -1,4 +1,4 @@
-"""Clean texts for storage, prompts and the audit log, and answers for display."""
+"""Clean texts for storage, prompts and the audit log, and sanitize answers for display."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -32,12 +32,12 @@ _JOINER = re.compile(f"[{_JOINERS}]")
 _JOINED = re.compile(rf"[^\x00-\x7f{_JOINERS}][{_JOINERS}]|[0-9#*]\ufe0f|\ufe0f\u200d")
 """A joiner where it is needed: after a letter or an emoji, in a keycap, or in an emoji's own selector."""
 CHANGED = f"[\x85\u2028\u2029{_JOINERS}{_INVISIBLE}]"
-"""Pattern of the characters that `visible` may remove or change."""
+"""Pattern for the characters that `visible` may remove or change."""
 
 
 def visible(text: str, *, before: str = "") -> str:
-    """Remove control characters and invisible characters, which can hide instructions or stolen data. `before` is the
-    visible character before the text."""
+    """Remove control characters and invisible characters, which can hide instructions or exfiltrated data. `before` is
+    the visible character that precedes the text."""
     text = _DROPPED.sub("", _LINE_END.sub("\n", text))
     if not _JOINER.search(text):
         return text
@@ -105,7 +105,7 @@ _TAG = re.compile(
 
 
 def quoted(text: str) -> str:
-    """Quote a text for a prompt: replace every possible start of a tag with `‹`, so that the text cannot open or close
+    """Escape a text for a prompt: replace every possible start of a tag with `‹`, so that the text cannot open or close
     our tags, and remove invisible characters."""
     return _TAG.sub("‹", visible(text))
 
@@ -122,8 +122,8 @@ _LINKED = re.compile(
 
 
 def disable_links(text: str) -> str:
-    """Insert a space into everything that mail programs turn into a link: names with a dot, addresses, schemes, network
-    paths."""
+    """Insert a space into everything that mail programs would turn into a link: names with a dot, addresses, schemes,
+    network paths."""
     return _LINKED.sub(lambda found: f"{found[0]} ", text)
 
 
@@ -154,7 +154,7 @@ _FENCED = re.compile(r"^\s*(?:```|~~~|>)", re.MULTILINE)
 
 
 def is_pasted(text: str) -> bool:
-    """True if other people may have written a message's text: it is fenced, quoted, or longer than people type."""
+    """True if other people may have written part of a message: it is fenced, quoted, or longer than people type."""
     return len(text) > LONGEST_TYPED_CHARACTERS or bool(_FENCED.search(text))
 
 
@@ -167,9 +167,9 @@ def is_pasted(text: str) -> bool:
 # because Showdown recognizes a link across any other space. The permitted starts are an allow-list, because user names,
 # entities, escapes and Unicode evade every deny-list.
 #
-# Invisible characters are removed first, so that they cannot hide a start. An answer arrives in pieces: an end that the
-# next piece could change is held back until then. So the result does not depend on how the text is split, and safe text
-# is unchanged.
+# Invisible characters are removed first, so that they cannot hide a start. An answer arrives in pieces; text at the end
+# that the next piece could change is held back until then. So the result does not depend on how the text is split, and
+# safe text is unchanged.
 
 
 _TRIGGER = r"[]<&:.\\\r]"
@@ -181,31 +181,31 @@ _AFTER_MAIL = "(?:(?<=(?i:mailto))|(?<=(?i:xmpp)))"
 _LONGEST_BEFORE = len("mailto")
 
 _MOST_BLANKS = 200
-"""Maximum number of blanks between a link's text and its address; with more, the two are always separated."""
+"""Maximum number of spaces between a link's text and its address; with more, the two are always separated."""
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-# An autolink continues to the next blank: `https://good)@evil`, `https://good。evil`. So a host may be followed only by
+# An autolink continues to the next space: `https://good)@evil`, `https://good。evil`. So a host may be followed only by
 # marks that end a sentence, a quotation or an emphasis.
 _MARKS = r"""[]!"'),.:;?*_`|}~<>…—–’”»。，、！？；：）」』】》]{0,50}"""
 _END = rf"{_MARKS}(?:[ \t\r\n]|(?<=<)[A-Za-z/!?]|\Z)"
-# Nothing in an address may start anything by itself, in case the link around it turns out not to be one.
+# Nothing in an address may start anything on its own, in case the text around it turns out not to be a link.
 _ADDRESS = r"(?:(?!//|&[#]|(?i:www[.]))[\w./?#=&%~+,-]){0,2000}"
-# `:`, `/`, `.`, digits and letters: remark looks for addresses again after decoding entities.
+# `:`, `/`, `.`, digits and letters, because remark looks for addresses again after decoding entities.
 _ENTITY = "(?:colon|sol|period|(?i:[#]0{0,5}(?:[4-9][0-9]|1[0-2][0-9])|[#]x0{0,5}(?:2[ef]|[3-7][0-9a-f])))"
 
 
 class SafeText:
-    """Sanitizes a text piece by piece, holding back an end that the next piece could change."""
+    """Sanitizes a text piece by piece, holding back text at the end that the next piece could change."""
 
     def __init__(self, hosts: Collection[str]) -> None:
         """`hosts` are names without a port. Links to them and to their subdomains are allowed."""
         self._begins, self._undecided = _patterns(frozenset(hosts))
         self._text = ""
-        """The end of the shown text before spaces were inserted, followed by the text held back."""
+        """The end of the text shown so far (before spaces were inserted), followed by the text held back."""
         self._shown = 0
 
     def feed(self, piece: str) -> str:
         text = self._text + piece
-        if not _UNUSUAL.search(text, self._shown):  # nothing is held back then, since that begins with such a character
+        if not _UNUSUAL.search(text, self._shown):  # held-back text would begin with such a character
             self._text = text[-_LONGEST_BEFORE:]
             self._shown = len(self._text)
             return piece
@@ -252,7 +252,7 @@ def _put(begin: re.Match[str]) -> str:
 @lru_cache(maxsize=8)
 def _patterns(hosts: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return two patterns: one for what starts here, and one for what the next piece could still turn into a start. The
-    bounds limit how much is held back."""
+    bounds limit how much text is held back."""
     names = "|".join(re.escape(host) for host in sorted(hosts) if host) or "(?!)"
     host = rf"(?ai:(?:{_LABEL}[.]){{0,3}}(?:{names}))"
     host_so_far = "(?ai:[a-z0-9.-]{0,253})"

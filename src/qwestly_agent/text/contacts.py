@@ -1,4 +1,4 @@
-"""Contact details: recognized in documents, and kept out of prompts and published texts."""
+"""Contact details: recognize them in documents, and keep them out of prompts and published texts."""
 
 import re
 import unicodedata
@@ -11,11 +11,12 @@ from typing import Literal, TypeAlias
 from qwestly_agent.base.patterns import pattern
 
 # --- contacts ---------------------------------------------------------------------------------------------------------
-# Contact details: recognized in people's own documents, and kept out of every prompt and of every text for others.
+# Contact details: recognize them in people's own documents, and keep them out of every prompt and of every text for
+# others.
 #
 # Code recognizes details with a fixed form: mailboxes, web addresses, telephone numbers, streets with a number and,
-# next to one of the first three, postcodes and parts of a house. Details that only a reader would recognize are kept:
-# place names, telephone numbers written in words, names in a messenger.
+# next to one of the first three, postcodes and parts of a house. Details that only a reader would recognize are not
+# removed: place names, telephone numbers written in words, names in a messenger.
 
 
 Kind: TypeAlias = Literal["email", "url", "phone", "street", "postcode", "birth date"]
@@ -30,7 +31,7 @@ _EMAIL = pattern(
     | (?<![\w.+-]) (?:\w[\w+-]{{0,40}} \s{_DOT}\s){{0,3}} \w[\w.+-]{{0,40}} \s{_AT}\s
       \w[\w-]{{0,40}} (?:\s(?:dot|punkt|punto|ponto)\s \w[\w-]{{0,40}}){{1,3}} (?!\w)"""
 )
-"""The last two forms are written for people, not for programs: "maya (at) example (dot) org"."""
+"""The last two alternatives are written for people, not for programs: "maya (at) example (dot) org"."""
 _URL = pattern(
     r"""(?xi) (?<![\w@./-])
     (?: (?:https?://|www\.) [^\s<>()\[\]{}"'|·•,;]{1,500}
@@ -45,21 +46,21 @@ _HANDLE = pattern(
     (?P<handle> (?=[a-z\d@_] | [A-Z][A-Za-z]{0,30}(?:[\d_.-]|[a-z][A-Z])) @?\w[\w.-]{2,40} )
     (?=\s{0,3}(?:[|·•,;)\n]|\Z|\w{2,10}\.?:|[\w.+-]{1,64}@))"""
 )
-"""A user name behind the name or the icon of a site."""
+"""A user name after the name or the icon of a site."""
 _OWN_HOST = pattern(
     r"(?i)(?<![\w@./-])(?:[\w-]{1,63}\.){1,3}(?:com|org|net|dev|me|io|de|eu|es|fr|pt|it|at|ch|uk|ie|nl|br)(?![\w.@-])"
 )
 """A site without a scheme; it counts only next to a mailbox or a telephone number."""
 _SHAPES = str.maketrans("‐‑‒–—―−－〜～~（）＋．／：", "-----------()+./:")
-"""Dashes, brackets and signs as keyboards of other scripts write them, each by one character."""
+"""Dashes, brackets and signs from keyboards for other scripts, each mapped to one character."""
 _RUN = pattern(r"[+(]{0,2}\d(?:(?:[^\S\n]|[().\-/]){0,5}+\d){6,}+")
-"""Candidates for telephone numbers: the whole run of digits and separators in a line."""
+"""Candidates for telephone numbers: the entire run of digits and separators in a line."""
 _PART_BEFORE = re.compile(
     r"(?:[A-Za-zÀ-ӿ_]|[A-Za-zÀ-ӿ][-/]|\d:|(?:[$€£¥₹]|\b(?:EUR|USD|GBP|CHF|ID|IS[BS]N|ISO|ORCID|PMID|RFC))[ :.]{0,3})\Z"
 )
 _PART = re.compile(r"(?<=\d[,'’])\d{3}(?!\d)")
 _PART_AFTER = re.compile(r"(?!x\d)[A-Za-zÀ-ӿ_]|[,'’]\d{1,3}(?!\d)|:\d|[ \u00a0]?(?:[$€£¥₹%]|EUR|USD|GBP|CHF)")
-"""Around digits that are part of a word, of an amount, or of a number with another name."""
+"""Text around digits that are part of a word, of an amount, or of a number with another label."""
 _LABELLED = pattern(
     r"""(?xi)
     (?: (?<!\w) (?: tel(?:e(?:phone|fon|fone|fono|foon))? | (?:mobile|cell)(?:\ ?phone)? | mobil | mobiel | handy
@@ -90,10 +91,10 @@ _DATES = pattern(
     rf"""(?x)\(?(?: {_DATED} (?:(?:{_TO}|\)?\s{{1,3}}\(?){_DATED} | {_TO}\d\d(?!\d)){{0,8}} (?:(?:{_TO}|\s)\d\d?(?!\d))?
       | {_SHORT} (?: (?:\s{{0,3}}-\s{{0,3}}|\s{{1,5}}) (?:{_DATED}|{_SHORT}) ){{0,8}} ) [)\s.]{{0,3}}"""
 )
-"""A run that is dates from its start to its end."""
+"""A run consisting only of dates."""
 _AMOUNT = r"[1-9]\d{0,2}(?:[\s.]\d{3}){1,4}"
 _AMOUNTS = pattern(rf"(?!\d{{3}}([\s.])\d{{3}}\1(?!000)\d{{3}}\Z){_AMOUNT}(?:\s?[-/]\s?{_AMOUNT}){{0,3}}")
-"""Digits in groups of three, but three groups that are not round, as in "612 345 678"."""
+"""Digits in groups of three, except three groups that are not a round number, as in "612 345 678"."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _BLANKS = " \t\u00a0\u202f"
 _APART = (pattern(r"\s{2,}|\s-\s|\s(?=\+|0[1-9]|\d{5}\s[A-ZÀ-Þ])"), pattern(r"\s/\s"))
@@ -117,7 +118,8 @@ _BIRTH = pattern(
       | [^\W\d_]{3,12}[ ]\d{1,2},?[ ](?:19|20)\d\d
     ) (?!\d)"""
 )
-# Street names have few, short words. The length is bounded, so that a hostile text cannot cause much backtracking.
+# Street names consist of few, short words. The length is bounded, so that a hostile text cannot cause much
+# backtracking.
 _WORD = r"[A-ZÀ-Þ][\w.'’-]{0,24}"
 _STREET = pattern(
     rf"""(?x) (?<![^\W_])
@@ -171,7 +173,7 @@ _STREET_IN_ADDRESS = pattern(
         (?!(?:19|20)\d\d\b) {_HOUSE} (?=\s{{0,3}}(?:[,;•|·—–\n]|\Z))
     )"""
 )
-"""Any name with a number; it counts only next to a postcode or a part of a house."""
+"""Any name with a number; it counts only next to a postcode or part of a house."""
 _FAR = 60
 """Maximum number of characters between a street and its postcode."""
 _OF_TIME = re.compile(
@@ -189,7 +191,7 @@ class Contact:
     kind: Kind
     words: str
     is_block: bool = False
-    """True if it is in a block of contact details, such as a letterhead."""
+    """True if the detail is in a block of contact details, such as a letterhead."""
 
 
 def contacts_in(text: str) -> list[Contact]:
@@ -262,7 +264,7 @@ class _Found:
         self.contacts = [replace(each, is_block=any(a <= each.start < b for a, b in blocks)) for each in self.contacts]
 
     def _blocks(self) -> list[tuple[int, int]]:
-        """Return the spans around mailboxes, telephone numbers and sites: a few lines, within a short distance."""
+        """Return the spans around mailboxes, telephone numbers and sites: a few lines within a short distance."""
         reach = list[tuple[int, int]]()
         for each in sorted(self.contacts):
             if each.kind in ("email", "phone", "url"):
@@ -279,7 +281,7 @@ class _Found:
 
 
 def _in_ascii_digits(text: str) -> str:
-    """Return the text with digits and signs of other scripts as ASCII, each at its place."""
+    """Return the text with digits and signs of other scripts replaced by ASCII, without moving any character."""
     return re.sub(r"[^\D0-9]", lambda digit: str(int(digit[0])), text).translate(_SHAPES)
 
 
@@ -292,8 +294,8 @@ def _runs(plain: str, since: int, until: int) -> Iterator[tuple[int, int]]:
 
 
 def _phones_in(plain: str, start: int, end: int, splits: Sequence[re.Pattern[str]]) -> Iterator[tuple[int, int]]:
-    """Find the spans of telephone numbers in a run of digits and separators: the whole run if it is written as a
-    number, else the parts between periods and wide gaps."""
+    """Find the spans of telephone numbers in a run of digits and separators: the whole run if it is written as one
+    number, otherwise the parts between periods and wide gaps."""
     run = plain[start:end].rstrip(_BLANKS + "./-()+")
     end, run = start + len(run), run.lstrip(_BLANKS + "./-)")
     start = end - len(run)
@@ -306,8 +308,8 @@ def _phones_in(plain: str, start: int, end: int, splits: Sequence[re.Pattern[str
 
 
 def _is_phone(run: str, *, is_alone: bool = True, is_near: bool = False) -> bool:
-    """True if digits are grouped as in telephone numbers, and not as in dates, amounts or addresses of machines; near
-    other contact details also if they could be an amount that is not round."""
+    """True if the digits are grouped as in a telephone number, and not as in a date, an amount or an IP address. Near
+    other contact details, an amount that is not round counts as a telephone number, too."""
     groups = re.findall(r"\d+", run)
     sizes, count = [len(each) for each in groups], sum(map(len, groups))
     if re.match(r"\({0,2}(?:\+|00\s?[1-9])", run):
@@ -332,7 +334,7 @@ def _is_phone(run: str, *, is_alone: bool = True, is_near: bool = False) -> bool
 
 
 def _is_alone(plain: str, start: int, end: int) -> bool:
-    """True if there are no words or digits beside it in its line."""
+    """True if there are no words or digits next to it on its line."""
     before = plain[max(start - 20, 0) : start].rstrip(" \u00a0\u202f(.")[-1:]
     after = plain[end : end + 20].lstrip(" \u00a0\u202f)")[:1]
     return not (before.isalnum() or after.isalnum())
@@ -355,7 +357,7 @@ def _replaced(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
 
 
 # --- contact details --------------------------------------------------------------------------------------------------
-# Find a person's contact details in a text that must not contain any, whatever their spacing and spelling.
+# Find a person's contact details in a text that must not contain any, regardless of spacing and spelling.
 
 
 _LETTERS = {
@@ -383,12 +385,12 @@ _NUMBER_LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl")
 FEWEST_DIGITS = 7
 """Number of final digits that identify a telephone number."""
 FEWEST_LETTERS = 8
-"""Minimum length of a street name that is recognized without its number."""
+"""Minimum length of a street name that is recognized without a house number."""
 _NO_NAME = pattern(
     r"\d+[a-z]*|[a-z]|bis|ter|calle|avenida|avda|plaza|paseo|rua|rue|via|viale|avenue|boulevard|place|de|du|des|del|la|las"
     r"|los|le|les|da|do|dos|of|the|van|der|den|am|im|zum|zur|nr?o?"
 )
-"""Words in a street address that do not belong to the street's name."""
+"""Words in a street address that are not part of the street's name."""
 
 
 @dataclass(frozen=True)
@@ -418,7 +420,7 @@ class ContactDetails:
         return bool(self.digits or self.words)
 
     def stand_in(self, text: str) -> bool:
-        """True if the text contains one of them, with any spacing and spelling."""
+        """True if the text contains one of the contact details, with any spacing and spelling."""
         if not self:
             return False
         readings = set(_readings(text))
@@ -428,12 +430,13 @@ class ContactDetails:
         return any(each in stream or each[::-1] in stream for stream in streams for each in self.digits)
 
     def places_in(self, texts: Sequence[str]) -> set[int]:
-        """Return the indexes of texts that contain a contact detail, or part of one that is spread over several
+        """Return the indexes of texts that contain a contact detail, or a part of one that is spread over several
         texts."""
         found = {number for number, text in enumerate(texts) if self.stand_in(text)}
         left = [number for number in range(len(texts)) if number not in found]
         while self.stand_in(" ".join(texts[number] for number in left)):
-            # The shortest run of texts that contains it: first find the end at which it is complete, then the start.
+            # The shortest run of texts that contains the detail: first find the end at which it is complete, then the
+            # start.
             end = next(n for n in range(len(left)) if self.stand_in(" ".join(texts[m] for m in left[: n + 1])))
             start = next(n for n in range(end, -1, -1) if self.stand_in(" ".join(texts[m] for m in left[n : end + 1])))
             found |= set(left[start : end + 1])
@@ -472,7 +475,7 @@ def _expressions(contact: Contact) -> Iterator[str]:
 
 
 def _is_telling(handle: Sequence[str]) -> bool:
-    """True for a user name with a number, which identifies a person by itself."""
+    """True for a user name with a number, which is enough to identify a person."""
     return len("".join(handle)) >= FEWEST_LETTERS - 2 and any(map(str.isdigit, "".join(handle)))
 
 
@@ -510,7 +513,7 @@ def _compiled(expression: str) -> re.Pattern[str]:
 
 
 def _plain(text: str) -> str:
-    """Normalize a text: no case, diacritics or lookalikes, and no repeated separators."""
+    """Normalize a text: ignore case, diacritics and lookalikes, and join repeated separators."""
     text = unicodedata.normalize("NFKC", text).casefold()
     text = "".join(each for each in unicodedata.normalize("NFKD", text) if not unicodedata.combining(each))
     text = text.translate(_LOOKALIKES)
@@ -519,15 +522,15 @@ def _plain(text: str) -> str:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """Yield the text normalized by `_plain`, then with number words and letters that look like digits replaced by
-    digits."""
+    """Yield the text normalized by `_plain`, then the text in which number words and letters that look like digits are
+    replaced with digits."""
     plain = _plain(text)
     yield plain
     yield re.sub(r"(?<![^\W\d_])[oil]+(?![^\W\d_])", _as_digits, plain)
     lower = unicodedata.normalize("NFKC", text).casefold()
     if not re.search(r"[a-z]{3}", lower):
         return
-    from text_to_num import alpha2digit  # slow to import, and seldom needed
+    from text_to_num import alpha2digit  # slow to import, and rarely needed
 
     lower = re.sub(r"\b(?:double|doppel)[ -]?(\w+)", r"\1 \1", re.sub(r"\btriple[ -]?(\w+)", r"\1 \1 \1", lower))
     for language in _NUMBER_LANGUAGES:

@@ -1,4 +1,4 @@
-"""The language of a text, its tokens and their stems."""
+"""Detect the language of a text, and split it into tokens and stems."""
 
 import re
 import unicodedata
@@ -63,7 +63,7 @@ def function_words(*languages: str) -> frozenset[str]:
 
 
 def language_of(text: str) -> str:
-    """Return the ISO 639-1 code of the language with the most function words, at least two; "" if it is unclear."""
+    """Return the ISO 639-1 code of the language with the most function words, at least two; "" if this is unclear."""
     counted = Counter(
         language for word in _WORD.findall(text.lower()) for language, words in _TABLES.items() if word in words
     )
@@ -74,9 +74,9 @@ def language_of(text: str) -> str:
 # --- stems ------------------------------------------------------------------------------------------------------------
 # Tokens of a text, their stems, and function words.
 #
-# A word's stem is the same in every language, because notes are too short to detect theirs. It is the shortest that the
-# Snowball stemmers of five languages produce, applied until it no longer changes. On LoCoMo this finds as much as the
-# English stemmer alone.
+# A word's stem is the same in every language, because notes are too short to detect their language. It is the shortest
+# stem that the Snowball stemmers of five languages produce, applied until it no longer changes. On LoCoMo this finds as
+# much as the English stemmer alone.
 
 
 _LANGUAGES = ("english", "german", "french", "spanish", "portuguese")
@@ -92,11 +92,12 @@ _NO_WORD = pattern(r"[\W_]")
 _UNSPACED = pattern(
     "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]+"
 )
-"""Runs of scripts without spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, kana, Han."""
+"""Text in scripts without spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, kana, Han."""
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words in lower case after NFKC, without stemming or stop words; bigrams for scripts without spaces."""
+    """Return the words in lower case after NFKC, without stemming or removing stop words; bigrams for scripts without
+    spaces."""
     plain = _NO_WORD.sub(_mark_or_blank, unicodedata.normalize("NFKC", text).lower())
     if plain.isascii():
         return plain.split()
@@ -114,7 +115,7 @@ def indexed_words(text: str) -> str:
 
 
 def query_words(text: str) -> str:
-    """Return the stems of a query, without function words unless it has no others."""
+    """Return the stems of a query, without function words unless there is nothing else."""
     return " ".join(content_stems(text) or stems_of(text))
 
 
@@ -134,7 +135,7 @@ def stem(token: str) -> str:
 
 @cache
 def _stemmers() -> tuple[Any, ...]:
-    import Stemmer  # late, because most functions never stem
+    import Stemmer  # late, because most functions never use it
 
     return tuple(map(Stemmer.Stemmer, _LANGUAGES))
 
@@ -146,7 +147,7 @@ def _function_words() -> frozenset[str]:
 
 
 def _mark_or_blank(found: re.Match[str]) -> str:
-    # A vowel sign of Hindi or Thai does not match `\w`, but is part of a word.
+    # A Hindi or Thai vowel sign does not match `\w`, but is part of a word.
     return found[0] if unicodedata.category(found[0]).startswith("M") else " "
 
 

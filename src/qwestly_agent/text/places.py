@@ -1,6 +1,6 @@
-"""Places by the names that people and job boards give them, in five languages: countries, regions and towns.
+"""Recognize places by the names that people and job boards use, in five languages: countries, regions and towns.
 
-The table beside this module is searched as text, because an index of it would take 20 MB and a quarter of a second.
+The table next to this module is searched as text, because an index of it would take 20 MB and a quarter of a second.
 """
 
 import gzip
@@ -39,7 +39,7 @@ def parts_of(place: str) -> list[str]:
 
 
 def country_of(name: str) -> str:
-    """Return a country's code (ISO 3166-1 alpha-2) by its name or code; empty if it is unknown."""
+    """Return a country's code (ISO 3166-1 alpha-2) for its name or code; empty if unknown."""
     code = name.strip().upper()
     if len(code) == 2 and f"\nc\t{code}\t" in _table():
         return code
@@ -47,7 +47,7 @@ def country_of(name: str) -> str:
 
 
 def countries_of(name: str) -> frozenset[str]:
-    """Return the codes of the countries that a name means: of a country, or a group such as the European Union."""
+    """Return the codes of the countries that a name refers to: a country, or a group such as the European Union."""
     if code := country_of(name):
         return frozenset((code,))
     groups = [each for each in _rows(plain_place(name)) if each.kind == "g"]
@@ -67,17 +67,17 @@ def home_countries(places: Iterable[str]) -> frozenset[str]:
 
 
 def is_in(country: str, names: Sequence[str], wish: str) -> bool | None:
-    """Return whether a place is in the wanted one; None if that is unclear.
+    """Return whether a place is inside the wished-for one; None if this is unclear.
 
-    `country` is a code or empty, `names` are of its town, district or region. A wish is a name as in "Berlin",
-    "Bavaria", "Berlin, Germany", "Cambridge, MA" or "European Union".
+    `country` is a code or empty; `names` are the names of its town, district or region. A wish is a name such as
+    "Berlin", "Bavaria", "Berlin, Germany", "Cambridge, MA" or "European Union".
     """
     *heads, last = parts_of(wish) or [wish]
     meant = _areas(last) if heads else _meanings(last)
     found = [_is_in_row(country, names, each) for each in meant]
     if False in [each for each, row in zip(found, meant, strict=True) if row.kind == "t" and row.country == country]:
-        found = [each for each in found if each is not None]  # another town, whose region is not named
-    if heads and found:  # the town, in what is named behind it
+        found = [each for each in found if each is not None]  # another town, given without its region
+    if heads and found:  # now find the town in the area named after it
         if all(each is False for each in found):
             return False
         found = [_is_in_row(country, names, each) for each in _meanings(heads[0])] or [_is_named(names, heads[0])]
@@ -86,13 +86,14 @@ def is_in(country: str, names: Sequence[str], wish: str) -> bool | None:
 
 
 def same_town(one: str, other: str) -> bool:
-    """True if both are names of one town, or equal."""
+    """True if the names are equal or denote the same town."""
     name = plain_place(other)
     return plain_place(one) == name or any(name in each.names for each in _rows(plain_place(one)) if each.kind == "t")
 
 
 def town_key(place: str) -> str:
-    """Return one name for all names of a place, with its country if it is named: "Lisboa" is "lisbon"."""
+    """Return the same key for all names of a place, including its country if given: the key for "Lisboa" contains
+    "lisbon"."""
     *heads, last = parts_of(place) or [place]
     name, country = plain_place(heads[0] if heads else last), country_of(last) if heads else ""
     towns = [each for each in _rows(name) if each.kind == "t" and country in ("", each.country)]
@@ -120,13 +121,13 @@ def _is_in_row(country: str, names: Sequence[str], row: _Row) -> bool | None:
 
 
 def _begins_with(told: str, names: frozenset[str]) -> bool:
-    """True for a town's name, also behind its postcode or before its district."""
+    """True if the text is a town's name, even with a postcode before it or a district after it."""
     bare = " ".join(each for each in told.split() if not each.isdigit())
     return bare in names or any(bare.startswith(f"{each} ") and len(each) > 5 for each in names)
 
 
 def _is_named(names: Sequence[str], wish: str) -> bool | None:
-    """True if an unknown place is named; otherwise unclear."""
+    """True if an unknown place has the wish's name; otherwise None (unclear)."""
     return True if plain_place(wish) in map(plain_place, names) else None
 
 
@@ -137,7 +138,7 @@ def _is_region_only(country: str, name: str) -> bool:
 
 
 def _regions_of(country: str, names: Sequence[str]) -> frozenset[str]:
-    """Return the codes of the regions that these names have in this country, and of the regions around them."""
+    """Return the codes of the regions with these names in this country, and of the regions that contain them."""
     rows = [each for name in names for each in _rows(plain_place(name)) if each.kind == "r" and each.country == country]
     rows += [each for name in names for each in _regions_by_code(name, country)]
     return frozenset(code for each in rows for code in (each.code, each.parent) if code)
@@ -148,7 +149,7 @@ def _meanings(name: str) -> list[_Row]:
 
 
 def _areas(name: str) -> list[_Row]:
-    """Return the countries, groups and regions that a name or a code means."""
+    """Return the countries, groups and regions that a name or a code refers to."""
     rows = [each for each in _rows(plain_place(name)) if each.kind != "t"]
     rows += [_Row("c", code, "", frozenset()) for code in (country_of(name),) if code and len(name.strip()) == 2]
     return rows + _regions_by_code(name)
@@ -156,7 +157,8 @@ def _areas(name: str) -> list[_Row]:
 
 @lru_cache(maxsize=4_096)
 def _regions_by_code(name: str, country: str = "") -> list[_Row]:
-    """Return the regions whose code ends like this: "CA" in the United States, and in the countries that write so."""
+    """Return the regions whose code ends with this one: "CA" in the United States, and in the other countries that use
+    such codes."""
     code = name.strip().upper()
     if not 1 <= len(code) <= 3 or not code.isalnum():
         return []

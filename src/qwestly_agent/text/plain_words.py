@@ -1,8 +1,8 @@
-"""Read a message that is nothing but a yes, a no, a wish to stop or an order to change one field: one closed grammar
-over the whole message, from one table of words. Orders are read in five languages, the others in seven.
+"""Parse a message that is nothing but a yes, a no, a wish to stop or an order to change one field: one closed grammar
+over the whole message, based on a single table of words. Orders are recognized in five languages, the others in seven.
 
-A greeting and a politeness around it are trimmed. Anything else is no decision: the grammar lists what it knows, and
-never guesses what a message may mean.
+A greeting and polite words at either end are ignored. Anything else is not a decision: the grammar only accepts what it
+lists, and never guesses what a message may mean.
 """
 
 import re
@@ -25,20 +25,20 @@ class Language:
     please: str
     yes: str
     yes_too: str
-    """What may follow a yes, and is none alone."""
+    """May follow a yes, but is not a yes on its own."""
     no: str
     stop: str
     asks: str = ""
     """Polite beginnings of an order: "could you"."""
     my: str = ""
-    """Stands before a field; `mine` is another way to name one."""
+    """Precedes the name of a field; `mine` is another way to name one."""
     mine: str = ""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Names of the fields. Without them orders are not read in this language."""
+    """Names of the fields. If empty, orders are not recognized in this language."""
     orders: Mapping[Change, Sequence[str]] = field(default_factory=dict[Change, Sequence[str]])
-    """Whole clauses: `F` is the field, `V` the value."""
+    """Whole clauses, in which `F` is the field and `V` the value."""
     articles: str = ""
-    """May stand before a value."""
+    """May precede a value."""
 
 
 LISTS = frozenset({"skills", "languages", "education", "roles", "locations", "industries", "company_sizes"})
@@ -367,7 +367,7 @@ _END = r"(?: ?(?:\.|!{1,3}))?"
 
 
 def answer_in(text: str) -> Answer | None:
-    """Return the answer if the message is nothing else."""
+    """Return the answer if the message is nothing but an answer."""
     words = _folded(text)
     if len(words) > LONGEST_CHARACTERS:
         return None
@@ -396,7 +396,7 @@ def _stops() -> Sequence[re.Pattern[str]]:
 
 
 def _joined(language: Language, first: str, more: str = "(?!)") -> str:
-    """Return the pattern of one answer, or of two that are not the same word twice."""
+    """Return the pattern for one answer, or for two that are not the same word twice."""
     again = rf"(?P=said)(?:,? (?:{language.please}))?[.! ]*$"
     then = rf"(?:(?:{language.please}),? )?(?!{again})(?:{first}|{more})"
     return rf"(?P<said>{first})(?:(?:[,.!] ?| ){then})?"
@@ -410,7 +410,7 @@ def _whole(language: Language, core: str) -> re.Pattern[str]:
 
 
 def _folded(text: str) -> str:
-    """Return the text as one case and form; a line break stays, and is in no rule."""
+    """Normalize case and Unicode form. A line break is kept, and matches no rule."""
     return _TINTS.sub("", unicodedata.normalize("NFC", text)).lower().replace("’", "'").strip()
 
 
@@ -419,17 +419,17 @@ def _folded(text: str) -> str:
 
 @dataclass(frozen=True)
 class Order:
-    """An order to change one field of the person's own."""
+    """An order to change one of the person's own fields."""
 
     change: Change
     field: str
     value: str
-    """As typed."""
+    """The value as typed."""
     language: Language
 
 
 _GAP = "\ue000"
-"""Stands for the field; private, so no typed text has a meaning for it."""
+"""Placeholder for the field; a private-use character, so that it means nothing in typed text."""
 _QUOTES = ("“”", "„“", "„”", '""', "''", "‘’", "«»", "‹›", "»«")
 _AND = r"(?:\s*,\s*(?:(?:and|und|y|e|et)\s+)?|\s+(?:and|und|y|e|et)\s+|\s*&\s*)"
 _PLAIN = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"} | dict(zip("áàâãçéèêíîñóôõú", "aaaaceeeiinooou", strict=True))
@@ -437,13 +437,13 @@ _YEARS = r"(?:\s+(?:years?|jahre?n?|años?|ans?|anos?))?"
 
 
 def orders_in(text: str) -> Iterator[Order]:
-    """Yield the readings of a message that is one order and nothing else; mostly none or one."""
+    """Yield the readings of a message that is a single order and nothing else; usually none or one."""
     said = unicodedata.normalize("NFC", text).replace("’", "'").strip().lstrip("¡¿").strip()
     if "\n" in said or _GAP in said:
         return
     for language in filter(lambda each: each.fields, LANGUAGES):
         mine = list(_fields(language, language.my).finditer(said))
-        if len(mine) > 1:  # a second field is a second order
+        if len(mine) > 1:  # a second field would be a second order
             continue
         for found in mine or _fields(language).finditer(said):
             clause = said[: found.start()] + _GAP + said[found.end() :]
@@ -461,8 +461,8 @@ def _orders(language: Language, field_name: str, clause: str) -> Iterator[Order]
 
 
 def names_exactly(order: Order, values: Sequence[Sequence[str]]) -> bool:
-    """True if the order's value is these items and nothing else, each in one of its spellings: literally, except for
-    the case of a word's first letter, quotation marks around it and an article before it."""
+    """True if the order's value consists of exactly these items, each in one of its spellings: verbatim, except for the
+    case of a word's first letter, quotation marks around the item and an article before it."""
     return _consists_of(order, order.value, list(values))
 
 
@@ -481,7 +481,7 @@ def _consists_of(order: Order, text: str, items: list[Sequence[str]]) -> bool:
 
 
 def _written(value: str) -> Iterator[str]:
-    """Yield patterns of the value as people write it."""
+    """Yield patterns for the value as people write it."""
     words = unicodedata.normalize("NFC", value).replace("’", "'").split()
     plain = r"\s+".join(f"[{re.escape(each[0].lower() + each[0].upper())}]{re.escape(each[1:])}" for each in words)
     yield plain
@@ -490,7 +490,7 @@ def _written(value: str) -> Iterator[str]:
 
 @cache
 def _fields(language: Language, my: str = "") -> re.Pattern[str]:
-    """Return the pattern of a field, of the person's own if `my` is given."""
+    """Return the pattern for a field; with `my`, only for the person's own."""
     names = "|".join(map(_loose, (*language.fields.values(), *_SHARED.values())))
     mine = f"{my} ({names})|{language.mine.format(f'({names})')}" if my else f"({names})"
     return re.compile(rf"(?<!\w)(?:{mine})(?!\w)", re.IGNORECASE)
@@ -516,5 +516,5 @@ def _order(language: Language, clause: str) -> re.Pattern[str]:
 
 
 def _loose(pattern: str) -> str:
-    """Return the pattern that also matches the words without their accents, as people type in haste."""
+    """Extend the pattern to also match the words without accents, as people type in a hurry."""
     return re.sub("[^\x00-\x7f]", lambda found: f"(?:{found[0]}|{_PLAIN.get(found[0], found[0])})", pattern)

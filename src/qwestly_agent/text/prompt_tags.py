@@ -1,5 +1,5 @@
-"""The tags that fence data in a prompt. All are registered here, before the first prompt is built: a tag that is
-registered later would not be fenced in earlier prompts."""
+"""The tags that fence data in a prompt. All are registered here, before the first prompt is built: tags registered
+later would not be escaped in earlier prompts."""
 
 from pydantic_ai.framing import register_tag
 

@@ -12,11 +12,11 @@ In a phrase, `a|b` is any of these words. `I` is the first person: a word of `fi
 clause if the next word follows directly. `$` forbids `places` around it: people who do not want to live somewhere want
 to move. A phrase does not match
 
-- across a word of `others` or `negations`, or closely behind one of `negations`;
+- across a word of `others` or `negations`, or shortly after one of `negations`;
 - in a clause with one of `topics`;
 - if a word of `others` comes before it in the same statement;
-- behind one of `reports`, which introduces another person's words;
-- if its sentence has a phrase of `long_ago` or a year, unless the first person stands in the phrase itself, as in "I
+- after one of `reports`, which introduces another person's words;
+- if its sentence contains a phrase of `long_ago` or a year, unless the first person is in the phrase itself, as in "I
   want to die".
 """
 
@@ -41,7 +41,7 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CLAUSE = re.compile(r"[;¡¿,:()\[\]/\"«»“”„–—]+|\s-+\s")
 _OTHER = re.compile(r"[^\w]+|_")
 _REPORTED_TO = frozenset(("me", "mir", "us", "uns", "nous", "nos", "mim", "pra", "that", "dass", "que"))
-"""Words between a verb of reporting and the reported statement."""
+"""Words that may stand between a verb of reporting and the reported statement."""
 _LONG = re.compile(r"([a-z])\1{2,}")
 
 
@@ -54,8 +54,8 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Phrases:
-    """The phrases of one language: at most twenty-five of `self_harm` and `violence` together. Phrases are separated by
-    commas, their words by blanks."""
+    """The phrases of one language: at most twenty-five in `self_harm` and `violence` together. Phrases are separated by
+    commas, words by spaces."""
 
     self_harm: str
     violence: str
@@ -65,12 +65,12 @@ class Phrases:
     others: str
     """Words about other people."""
     reports: str
-    """Verbs with which other people's statements are introduced."""
+    """Verbs that introduce other people's statements."""
     negations: str
     places: str
-    """Words before a place or other circumstances of living."""
+    """Words that precede a place or other circumstances of living."""
     topics: str
-    """Words of figures of speech, and of work and art about suicide."""
+    """Words from figures of speech, and from work and art about suicide."""
     conjunctions: str
     fillers: str
     apostrophe: str = ""
@@ -192,7 +192,7 @@ def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
     known."""
     folded = _folded(_QUOTED.sub(" ", "\n".join(typed)))
     found = [(each == language, *_matches(folded, each)) for each in PHRASES]
-    # Languages share phrases. Prefer the given language, then the one with the most matches.
+    # Languages share phrases: prefer the given language, then the one with the most matches.
     return max(filter(itemgetter(2), found), key=itemgetter(0, 1), default=(False, 0, None))[2]
 
 
@@ -256,7 +256,7 @@ def _matches(folded: str, language: str) -> tuple[int, Trouble | None]:
     lists = _compiled(language)
     text = _LONG.sub(r"\1", _APOSTROPHE.sub(lists.apostrophe, folded))
     all_words = frozenset(_OTHER.sub(" ", text).split())
-    # Nearly every text has the words of no phrase: its sentences are not looked at.
+    # Nearly every text lacks some word of each phrase; its sentences are then skipped.
     possible = [each for each in lists.phrases if not any(map(all_words.isdisjoint, each.words))]
     found: set[_Phrase] = set()
     for sentence in _SENTENCE.split(text) if possible else ():
@@ -270,8 +270,8 @@ def _matches(folded: str, language: str) -> tuple[int, Trouble | None]:
 
 
 def _clauses(sentence: str, lists: _Compiled) -> Iterator[Sequence[str]]:
-    """Yield the words of each clause, without fillers, without what other people are reported to say, and without
-    clauses about a topic."""
+    """Yield the words of each clause, without fillers, without reported statements of other people, and without clauses
+    about a topic."""
     before: list[str] = []
     for text in _CLAUSE.split(sentence):
         words: list[str] = []
@@ -290,20 +290,20 @@ def _clauses(sentence: str, lists: _Compiled) -> Iterator[Sequence[str]]:
 
 
 def _is_reported(before: Sequence[str], lists: _Compiled) -> bool:
-    """True if these words, before a first person, introduce a statement of somebody else."""
+    """True if these words, before a first person, introduce somebody else's statement."""
     words = [*filterfalse(_REPORTED_TO.__contains__, [each for each in before if each][-4:])]
     return bool(words) and words[-1] in lists.reports and lists.first_person.isdisjoint(words)
 
 
 def _stands_in(clause: Sequence[str], phrase: _Phrase, lists: _Compiled, is_past: bool = False) -> bool:
-    """True if the clause contains the words of the phrase in order and close together. With `is_past`, only if a first
-    person stands in the phrase."""
+    """True if the clause contains the words of the phrase in order and close together. With `is_past`, the phrase
+    itself must also contain a first person."""
     if any(each.isdisjoint(clause) for each in phrase.words):
         return False
     blocking = lists.others | lists.negations
 
     def end_of(at: int, left: Sequence[Words], between: int) -> int | None:
-        """Return the position after the remaining words, the first of which follows at position `at` or later."""
+        """Return the position after the remaining words, the first of which occurs at position `at` or later."""
         if not left:
             return at
         for place in range(at, min(at + between + 1, len(clause))):

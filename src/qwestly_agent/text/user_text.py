@@ -1,4 +1,4 @@
-"""Extract the text that a user typed from a message, without fenced, quoted and pasted text."""
+"""Extract from a message the text that the user typed, without fenced, quoted and pasted text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from qwestly_agent.text.language import language_of
 from qwestly_agent.text.trouble import Trouble, find_trouble
 
 QUOTED_WORDS = 3
-"""Text in quotation marks counts as someone else's from this many words on."""
+"""Text in quotation marks counts as someone else's if it has at least this many words."""
 END_CHARACTERS = 500
 
 
@@ -25,7 +25,7 @@ _MAIL_FIELD = re.compile(
     r"|para|bis|hasta|até|fecha|enviad[oa]|da|a)\s?[:：]\s*\S",
     re.IGNORECASE,
 )
-"""E-mail header fields as mail programs write them, and as people write a period: "From: 2019, To: 2021"."""
+"""E-mail header fields as mail programs write them; people also write periods in this form: "From: 2019, To: 2021"."""
 _SENT = re.compile(r"\S@\w|\b\d{1,2}\s?[:.h]\s?\d{2}\b(?!\.\d)", re.IGNORECASE)
 """An address, or a date with a time, as in a mail header."""
 _LIST_MARK = re.compile(r"^([ \t]*)» ", re.MULTILINE)
@@ -64,13 +64,13 @@ class Part:
 
     text: str
     is_sure: bool
-    """False if code cannot distinguish it from pasted text: it is long, follows a rule, an unclosed quotation mark or a
-    mail's subject, is indented by four spaces, or is in a list of `>`."""
+    """False if code cannot distinguish the part from pasted text: it is long, follows a rule, an unclosed quotation
+    mark or a mail's subject, is indented by four spaces, or is in a list marked with `>`."""
 
 
 def parts_of(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[Part]:
-    """Yield the parts that are not fenced, quoted, in tags or in a mail. If they are longer than `longest` in total,
-    none of them is sure."""
+    """Yield the parts that are not fenced, quoted, in tags or in a mail. If they exceed `longest` in total, none of
+    them is sure."""
     text = _ENTITIES.sub(lambda found: _ENTITY[found[1].lower()], visible(text))
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("''", '"')
     if "«" not in text:
@@ -85,12 +85,12 @@ def parts_of(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[Par
 
 
 def typed_parts(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[str]:
-    """Yield the parts that were surely typed."""
+    """Yield the parts that the user certainly typed."""
     return (part.text for part in parts_of(text, longest) if part.is_sure)
 
 
 def unread_lines(text: str, read: Sequence[str]) -> str:
-    """Return the numbers of lines with words that were not read: "3", "3–9", "3–9 and 12"; "" if all were read."""
+    """Return the numbers of lines with unread words: "3", "3–9", "3–9 and 12"; "" if all were read."""
     known = f" {' '.join(words_of(' '.join(read)))} "
     runs: list[list[int]] = []
     for number, line in enumerate(visible(text).splitlines(), 1):
@@ -104,8 +104,8 @@ def unread_lines(text: str, read: Sequence[str]) -> str:
 
 
 def trouble_in(text: str) -> Trouble | None:
-    """Find acute trouble in text that a person typed about themselves. Of a message longer than people type, only the
-    beginning and the end count as typed."""
+    """Find statements of acute trouble in text that a person typed. If a message is longer than people type, only its
+    beginning and end count as typed."""
     typed = typed_in(text)
     ends = [typed] if len(typed) <= LONGEST_TYPED_CHARACTERS else [typed[:END_CHARACTERS], typed[-END_CHARACTERS:]]
     return find_trouble(ends, language_of(typed))
@@ -124,8 +124,8 @@ def holds_others_words(text: str) -> bool:
 
 def _unfenced(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the lines outside Markdown fences and block quotes (with lazy continuation lines), up to a speaker's name
-    or a mail header, with True if they were surely typed. They are not sure if indented as code, in a list of `>`, or
-    after a rule or a subject line, since the text may then be someone else's."""
+    or a mail header, with True if they were certainly typed. Lines that are indented as code, in a list marked with
+    `>`, or after a rule or a subject line are not certain, since they may be someone else's."""
     lines = text.split("\n")
     typed: list[str] = []
     fence, lazy, blank, code, is_sure = "", False, True, False, True
@@ -169,7 +169,8 @@ def _unfenced(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _head_at(lines: Sequence[str], at: int) -> str:
-    """Return "mail" if a mail header begins here, "subject" if it may be one: two fields, one of them a subject."""
+    """Return "mail" if a mail header begins here, or "subject" if this may be one: two fields, one of them a
+    subject."""
     fields = list[re.Match[str]]()
     for line in lines[at:]:
         if not (found := _MAIL_FIELD.match(_CONTAINER.sub("", line, count=1))):
@@ -183,8 +184,8 @@ def _head_at(lines: Sequence[str], at: int) -> str:
 
 
 def _is_list(lines: Sequence[str], at: int) -> bool:
-    """True if the lines of `>` are a list: at least two, introduced by a line that ends with a colon and names no
-    sender."""
+    """True if the lines marked with `>` are a list: at least two lines, after a line that ends with a colon and names
+    no sender."""
     first = last = at
     while first and _BLOCK_QUOTE.match(lines[first - 1]):
         first -= 1
@@ -195,7 +196,7 @@ def _is_list(lines: Sequence[str], at: int) -> bool:
 
 
 def _untagged(text: str) -> Iterator[str]:
-    """Yield the text without tags of any markup and their content."""
+    """Yield the text outside tags of any markup, without the tags' content."""
     start, depth, opened = 0, 0, ""
     for found in _TAG.finditer(text):
         name = (found["tag"] or found["bb"] or ("tex" if found["tex"] else "!")).lower()
@@ -215,14 +216,14 @@ def _untagged(text: str) -> Iterator[str]:
 
 
 def quotations_in(text: str) -> list[str]:
-    """Return the texts in quotation marks, from three words on."""
+    """Return the texts in quotation marks that have at least three words."""
     text = visible(text)
     return [text[opened + 1 : end - 1].strip() for opened, end in _quotations(text) if end <= len(text)]
 
 
 def _unquoted(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the text outside quotation marks of any kind, across lines, with True if it is surely outside. Text after
-    an unclosed mark is not sure."""
+    """Yield the text outside quotation marks of any kind, across lines, with True if it is certainly outside. Text
+    after an unclosed mark is not certain."""
     start = 0
     for opened, end in _quotations(text):
         yield from _unsingle(text[start:opened])
@@ -233,8 +234,8 @@ def _unquoted(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _quotations(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of what stands in quotation marks, with the marks; the end of an unclosed one is beyond the
-    text."""
+    """Yield start and end of each quotation, including its marks. If a quotation is unclosed, its end is beyond the end
+    of the text."""
     opened = -1
     for found in _MARKS.finditer(text):
         mark, at = found.group(), found.start()
