@@ -265,3 +265,19 @@ def test_a_message_that_arrives_during_an_erasure_leaves_nothing() -> None:
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
+
+
+def test_a_memory_corrected_and_forgotten_by_a_slow_clock_is_in_no_context() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.memories.remember()
+        await asyncio.sleep(3)
+        schedule.memories.correct()
+        await asyncio.sleep(0.2)
+        schedule.world.scheduler.placed["turn", "insert agent_messages", 1] = SLOW_BEFORE, 1.0
+        schedule.chats.say(Tab(ADA, "evening"), "Hello")
+        await asyncio.sleep(0.1)
+        schedule.memories.forget()
+        schedule.world.scheduler.processes[-1].skew = -2.0
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))

@@ -82,7 +82,7 @@ async def test_a_session_start_reads_no_vectors(
 ) -> None:
     await database[COLLECTION].insert_one(remembered("one"))
     await memories.most_salient(USER, 20)
-    await memories.last_withdrawn_at(USER)
+    await memories.tombstones.last_withdrawn_at(USER)
     salient, withdrawn = sent.named("find")
     assert salient["projection"] == {"content_embedding": 0}
     assert withdrawn["projection"] == {"withdrawn_at": 1}
@@ -111,7 +111,7 @@ async def test_a_memory_says_what_it_is_and_what_it_rests_on(
 async def test_the_last_withdrawal_is_told_whoever_was_active_since(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
-    assert await memories.last_withdrawn_at(USER) is None
+    assert await memories.tombstones.last_withdrawn_at(USER) is None
     await database[COLLECTION].insert_many(
         [
             remembered("active"),
@@ -120,7 +120,7 @@ async def test_the_last_withdrawal_is_told_whoever_was_active_since(
             remembered("strangers", status="forgotten", withdrawn_at=NOW, user_id="auth0|stranger"),
         ]
     )
-    assert await memories.last_withdrawn_at(USER) == NOW - 0.25
+    assert await memories.tombstones.last_withdrawn_at(USER) == NOW - 0.25
 
 
 async def test_a_search_joins_words_and_meaning_lets_salience_decide_between_equals_and_shows_why(
@@ -190,7 +190,7 @@ async def test_a_session_start_reads_the_same_with_a_hundred_memories_and_with_t
         await database[COLLECTION].insert_many(many)
         replies.forget()
         await memories.most_salient(USER, 20)
-        await memories.last_withdrawn_at(USER)
+        await memories.tombstones.last_withdrawn_at(USER)
         read.append((replies.documents, round(replies.bytes, -3)))
     assert read[0] == read[1]
     assert read[0][0] == 20

@@ -226,7 +226,7 @@ class TurnStore:
             asyncio.gather(
                 services.memories.most_salient(user_id, MOST_SALIENT + 1),
                 self._by_words(user_id, request),
-                services.memories.last_withdrawn_at(user_id),
+                services.tombstones.last_withdrawn_at(user_id),
             ),
             services.autonomy.level(user_id),
             services.approvals.list_for_turn(user_id, conversation_id, OPEN_STATUSES),

@@ -141,6 +141,13 @@ class Tombstones(Store):
         query = {"user_id": user_id, "withdrawn_at": {"$gte": moment}, "status": FORGOTTEN}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
+    async def last_withdrawn_at(self, user_id: str) -> float | None:
+        """Return when a memory of this user was last forgotten, corrected or superseded, in seconds since the epoch."""
+        query = {"user_id": user_id, "withdrawn_at": {"$gt": 0}}
+        found = self.database[COLLECTION].find(query, {"withdrawn_at": 1}).sort("withdrawn_at", -1).limit(1)
+        newest = await found.to_list()
+        return newest[0]["withdrawn_at"] if newest else None
+
     async def forget(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
         """Turn memories that are used nowhere else into tombstones."""
         await self.begin(user_id, memory_ids, now)
@@ -169,12 +176,13 @@ class Tombstones(Store):
         """Hide these memories; their text is kept until it has been removed elsewhere. Returns, by id, the memory that
         had replaced each of them. `event` is written with the first one."""
         replaced: dict[str, str] = {}
+        withdrawn_at = await self._next_withdrawal(user_id, now)
         for memory_id in memory_ids:
             readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
             found = await self.database[COLLECTION].find_one(readable)
             if found is None:
                 continue
-            hidden = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now}
+            hidden = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": withdrawn_at}
             changes = {**hidden, **_remains(user_id, found)}
             change = with_events({"$set": changes, "$unset": {"content_embedding": ""}}, *([event] if event else ()))
             before = await self.database[COLLECTION].find_one_and_update(readable, change, {"superseded_by": 1})
@@ -194,9 +202,16 @@ class Tombstones(Store):
     async def end(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
         """Turn these memories into tombstones. `now` is recorded, because prompts created earlier may contain them."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
+        withdrawn_at = await self._next_withdrawal(user_id, now)
         async for found in self.database[COLLECTION].find(query, dict.fromkeys(_TOMBSTONE_FIELDS, 1)):
-            left = {**found, "withdrawn_at": now}
+            left = {**found, "withdrawn_at": withdrawn_at}
             await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
+
+    async def _next_withdrawal(self, user_id: str, now: float) -> float:
+        """Return a time after the user's last withdrawal, even if this process's clock is behind: turns compare it with
+        the last one that they had read."""
+        last = await self.last_withdrawn_at(user_id)
+        return now if last is None or last < now else round(last + 0.001, 3)
 
     async def replace_quote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
         """Replace quote, question and context with versions that lack the forgotten parts."""
@@ -284,13 +299,6 @@ class Memories(Store):
         """List the active memories with the highest salience, best first, with one index scan that reads no vectors."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": ACTIVE}, WITHOUT_VECTORS)
         return memories_of(await found.sort("salience", -1).limit(limit).to_list())
-
-    async def last_withdrawn_at(self, user_id: str) -> float | None:
-        """Return when a memory of this user was last forgotten, corrected or superseded, in seconds since the epoch."""
-        query = {"user_id": user_id, "withdrawn_at": {"$gt": 0}}
-        found = self.database[COLLECTION].find(query, {"withdrawn_at": 1}).sort("withdrawn_at", -1).limit(1)
-        newest = await found.to_list()
-        return newest[0]["withdrawn_at"] if newest else None
 
     async def get(self, user_id: str, memory_id: str) -> Memory:
         """Get a memory. Raises `NotFound`, also if it was forgotten."""
