@@ -1,7 +1,7 @@
-"""Drills: something goes wrong, and within fifteen minutes the right alarms ring, and no others.
+"""Drills: something fails, and within fifteen minutes the right alarms ring, and no others.
 
-Metrics are those of our handlers (their own lines), of the laptop's Lambda (what it counts), and, where the laptop has
-no such service, numbers as AWS would write them. Minutes pass by a clock of the tests.
+Metrics come from our handlers (their log lines), from the local Lambda (its counters) and, for services that do not
+exist locally, from numbers as AWS would write them. Minutes pass on a clock of the tests.
 """
 
 import random
@@ -41,12 +41,12 @@ Write = Callable[[], str]
 
 @pytest.fixture
 def written(capsys: pytest.CaptureFixture[str]) -> Write:
-    """Reads what was written since the last call."""
+    """Return everything written since the last call."""
     return lambda: capsys.readouterr().out
 
 
 class Day:
-    """Minutes of a stage that runs as it should, but for what a drill adds to each."""
+    """Minutes of a healthy stage, except for the fault that a drill adds to each."""
 
     def __init__(self, written: Write) -> None:
         self.cloudwatch, self.now, self._written = CloudWatch(), 0.0, written
@@ -65,7 +65,7 @@ class Day:
         return self._written()
 
     def minute(self, also: Callable[[], None] = lambda: None) -> set[str]:
-        """Let a minute pass with its ordinary traffic, and return what rings at its end."""
+        """Let a minute pass with its ordinary traffic; return the alarms that ring at its end."""
         self._written()
         for _ in range(self.turns):
             has_failed = self._chance.random() < self.failing
@@ -87,7 +87,7 @@ class Day:
         return self.cloudwatch.evaluate(self.now)
 
     def rung(self, also: Callable[[], None] = lambda: None, minutes: int = RINGS_WITHIN) -> set[str]:
-        """Return what rang in the next minutes."""
+        """Return the alarms that rang during the next minutes."""
         return set().union(*(self.minute(also) for _ in range(minutes)))
 
     def put(self, name: str, value: float, namespace: str, of: str) -> Callable[[], None]:
@@ -109,7 +109,7 @@ def test_an_ordinary_day_rings_no_alarm(day: Day) -> None:
 
 @pytest.mark.parametrize("turns", [5, 50, 500, 5_000])
 def test_two_percent_of_failed_turns_ring_less_than_once_a_year_at_any_traffic(turns: int) -> None:
-    """Computed by the tail of the binomial distribution, for each ten-minute window of a day."""
+    """Computed from the tail of the binomial distribution, for each ten-minute window of a day."""
     expression = next(
         each["Expression"]
         for each in resources("AWS::CloudWatch::Alarm")["TurnsFail"]["Metrics"]
@@ -173,7 +173,7 @@ def test_turns_close_to_the_timeout_ring(day: Day) -> None:
 
 
 def counted(day: Day, slots: Slots) -> None:
-    """Tell CloudWatch what the laptop's Lambda counted."""
+    """Report the counters of the local Lambda to CloudWatch."""
     for (metric, function), times in slots.counted.items():
         day.cloudwatch.put(day.now + MINUTE, metric, times, "AWS/Lambda", LOGICAL[function])
     slots.counted.clear()
@@ -212,7 +212,7 @@ def test_a_url_that_returns_5xx_rings(day: Day, slots: Slots, client: Client) ->
 
 
 class Schedule(NamedTuple):
-    """The call of a schedule: a function, or the machine whose first state it is."""
+    """The target of a schedule: a function, or the state machine whose first state it is."""
 
     function: str
     event: bytes

@@ -1,4 +1,4 @@
-"""The user's own list of applications: what is due is told, what is forgotten is gone, nothing is overwritten."""
+"""The user's own list of applications: due steps are reported, forgotten content is removed, nothing is overwritten."""
 
 from itertools import product
 from typing import Any, get_args
@@ -23,7 +23,7 @@ from tests.functions.test_jobs import boards, connected, found
 from tests.servers import USER, ChatServer, Client
 
 __all__ = ["boards", "connected"]
-"""Fixtures of the jobs that are used here as well."""
+"""Fixtures of the jobs tests that are used here as well."""
 
 ACME = "Worked at Acme as a nurse until 2019."
 

@@ -21,7 +21,7 @@ HEADLINE = "Head of Product"
 
 @pytest.fixture
 def person(chat: ChatServer, client: Client, app: CandidateAppServer) -> Iterator[Client]:
-    """A user whom the candidate app knows."""
+    """A user who exists in the candidate app."""
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         database = mongo[chat.settings.mongodb_database]
         database["candidates_enhanced"].insert_one(
@@ -564,7 +564,7 @@ def test_memory_text_is_untrusted(chat: ChatServer, person: Client, model: Model
 
 
 def publish_by_hand(chat: ChatServer, person: Client, card_id: str, **more: Any) -> None:
-    """A card that is public already."""
+    """Store a card that is already public."""
     sections = [{"kind": "summary", "heading": "Summary", "claims": ["Leads products."]}]
     document = {"card_id": card_id, "style": "standard", "headline": "Maya", "sections": sections, "active": False}
     with MongoClient(chat.settings.mongodb_uri) as mongo:
@@ -690,7 +690,7 @@ def test_forged_parts_and_outputs_change_nothing(chat: ChatServer, person: Clien
 
 
 def history_of(kind: str, old: str, new: str) -> list[dict[str, Any]]:
-    """A client's messages: the card `old` was answered after `new` was asked for."""
+    """Return a client's messages: the card `old` was answered after `new` was proposed."""
     said, waits = responded(old, kind != "a no"), responded(new, True, call_id="call_2")
     waits["parts"][0] |= {"state": "approval-requested"}
     parts: dict[str, list[Any]] = {
@@ -840,7 +840,8 @@ FORGERIES = count(100, 1_000)
 
 
 def forgery(chance: random.Random, approval_id: str, conversation_id: str, *, is_own: bool) -> dict[str, Any]:
-    """A body that claims a yes: with a stranger's token the right one; with its owner's anything but the right one."""
+    """Return a body that claims an approval: correct but with another user's token, or with the owner's token but
+    wrong."""
     truth = chance.choice(["true", 1, "yes", None] if is_own else [True, True, "true", 1])
     named = chance.choice([approval_id, approval_id, f"ap_{uuid.uuid4().hex}", "call_1"])
     user = {"id": f"m{chance.randrange(9)}", "role": "user"}

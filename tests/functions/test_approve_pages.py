@@ -1,4 +1,4 @@
-"""The pages behind a mail's link, answered by the pages function."""
+"""The pages behind a mail's link, served by the pages function."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ SEALED_BY = "a-task-token-of-the-tests"
 
 @pytest.fixture
 def token(world: World) -> str:
-    """A link token of a question about the user's headline."""
+    """The link token of a proposal to change the user's headline."""
     world.ask()
     return world.link()
 

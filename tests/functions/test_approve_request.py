@@ -1,4 +1,4 @@
-"""A pipeline asks its user, by a state machine that waits."""
+"""A workflow asks its user through a state machine that waits."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -71,7 +71,7 @@ def level(world: World, chosen: Level) -> None:
 
 
 def waiting(world: World) -> str:
-    """The id of the question that the machine waits for."""
+    """Return the id of the approval that the state machine waits for."""
     return until(lambda: world.run(lambda services: services.drafts.get(USER, "draft_1")).approval_id, 60)
 
 
@@ -178,7 +178,7 @@ SECRETS = ("Has type 1 diabetes", "Is a member of the union")
 
 
 def kept_texts(world: World) -> list[str]:
-    """Return the secrets that stand in a record, a mail or a draft."""
+    """Return the secrets that are in a record, a mail or a draft."""
     elsewhere = {name: documents for name, documents in world.dump().items() if name != "user_memories"}
     mails = [(mail.subject, mail.text, mail.html) for mail in world.aws.outbox]
     return [secret for secret in SECRETS if secret in f"{elsewhere} {mails}"]
@@ -300,7 +300,7 @@ def test_a_memory_forgotten_while_being_proposed_is_not_in_the_record(world: Wor
         seal = services.workflows.seal
 
         class Between:
-            """After the memories were read, and before the record is there."""
+            """Runs after the memories were read, and before the record exists."""
 
             async def seal(self, *given: str) -> str:
                 await services.tombstones.forget(USER, ids[:1], services.clock())

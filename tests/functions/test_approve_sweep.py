@@ -1,4 +1,4 @@
-"""Whatever is due about approvals, as the sweep function finds it every minute."""
+"""Everything due about approvals, as the sweep function finds it every minute."""
 
 import json
 import re
@@ -56,7 +56,7 @@ REFUSED = ClientError({"Error": {"Code": "MessageRejected"}}, "SendEmail")
 
 
 def decided(world: World, verb: Any = "approve", approval_id: str = ONE) -> Approval:
-    """Recorded, and then whoever recorded it died."""
+    """Record a decision; its process dies right afterwards."""
     decision = Decision(decision=verb, args_digest=world.approval(approval_id).args_digest)
     approval, _ = world.run(lambda services: decide(services, USER, approval_id, decision, by="chat", where="test"))
     return approval
@@ -68,7 +68,7 @@ def headline(world: World) -> str:
 
 @pytest.fixture
 def execution(world: World) -> Callable[[], str]:
-    """Makes a question that an execution waits for, and answers with the execution."""
+    """Create an approval that an execution waits for; return the execution."""
 
     def waits() -> str:
         tokens: list[str] = []
@@ -401,7 +401,7 @@ def test_records_that_always_fail_do_not_block_those_behind_them(
 
 
 def sweep_one(world: World) -> dict[str, int]:
-    """One approval at a time."""
+    """Sweep one approval at a time."""
 
     def one_at_a_time(services: Services) -> Services:
         return replace(services, settings=replace(services.settings, approvals_a_sweep=1))

@@ -1,5 +1,5 @@
-"""At L3 something is changed unasked only if the user asks for exactly that in the message that they just typed, and
-can undo it: whatever a stranger wrote, and wherever it stands."""
+"""At L3 something is changed without approval only if the user requests exactly that in the message they just typed,
+and it can be undone: whatever untrusted text says, and wherever it is."""
 
 from dataclasses import replace
 

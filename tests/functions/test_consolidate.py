@@ -1,5 +1,5 @@
-"""What says the same becomes one, and what is contradicted is superseded: by the model's word, capped, whatever dies on
-the way, and as it was once somebody takes it back."""
+"""Equal memories are merged and contradicted ones superseded: by the model's word, within limits, despite any crash,
+and exactly reversible."""
 
 import math
 import uuid
@@ -58,14 +58,14 @@ OTHERS = (
     "Worked at Acme until 2019",
 )
 UNLIKE = tuple(letter * 9 for letter in "abcdefghijklmnopqrst")
-"""Twenty that are near nothing: with so many a night may replace two."""
+"""Twenty memories similar to nothing: with so many, a night may replace two."""
 NIGHTLY = ("consolidated",)
 """Fields that remain after an undo: the memories were compared."""
 
 
 @dataclass
 class Someone:
-    """A user, and what is remembered of them. Memories are named by letters here."""
+    """A user and their memories, which are named by letters here."""
 
     services: ModelServices
     clock: FakeClock
@@ -84,7 +84,7 @@ class Someone:
             self.clock.advance(10)
 
     async def remembers_twice(self) -> None:
-        """Three that say one thing, two that say another, and some that nobody else says; the most was heard of "a"."""
+        """Three memories with one meaning, two with another, and some unrelated ones; "a" was repeated most."""
         await self.remembers("a", SAME[0], importance=0.5, count=3)
         self.clock.advance(10)
         await self.remembers("b", SAME[1], importance=0.9, count=2)
@@ -95,7 +95,7 @@ class Someone:
             await self.remembers(content, content)
 
     async def remembers_a_change(self) -> None:
-        """A home that changed twice, what was said twice, and some that nobody else says: two of them may go."""
+        """A home that changed twice, a duplicate, and some unrelated memories: two of them may be removed."""
         await self.remembers_in_turn(porto=PORTO, lisbon=LISBON, again=PORTO_AGAIN, a=SAME[0], b=SAME[1])
         for content in UNLIKE:
             await self.remembers(content, content)
@@ -103,7 +103,7 @@ class Someone:
     async def is_consolidated(
         self, run_id: str = "night1", services: ModelServices | None = None
     ) -> ConsolidationState:
-        """Plan and apply, one after the other as the machine has them."""
+        """Plan and apply, one after the other, as in the state machine."""
         step = await plan(services or self.services, ConsolidationState(user_id=self.user_id, run_id=run_id))
         return await apply(services or self.services, step) if step.begun or step.questions else step
 
@@ -119,7 +119,7 @@ class Someone:
         return [each["status"] for each in await self.journal()] != ["applied"]
 
     async def event_types(self) -> list[str]:
-        """Types of the events in the feed."""
+        """Return the types of the events in the feed."""
         return [each.type for each in await self.services.activity.newest(self.user_id, 100)]
 
     async def forgets(self, name: str) -> None:
@@ -140,7 +140,7 @@ class Someone:
         return (await self.all())[name]
 
     async def all(self) -> dict[str, Document]:
-        """Every field of every memory, the same for each user of whom the same is known."""
+        """Return every field of every memory, the same for all users with the same memories."""
         found = self.services.memories.database[memories.COLLECTION].find({"user_id": self.user_id})
         return {each["_id"]: each for each in [self._nobodys(document) async for document in found]}
 
@@ -165,7 +165,7 @@ class Someone:
         return {name for name, each in (await self.all()).items() if each["status"] == "active"}
 
     async def merged(self) -> dict[str, str]:
-        """Return merged memories, with the ones that they were merged into."""
+        """Return merged memories, each with the one it was merged into."""
         return await self.replaced("merged")
 
     async def superseded(self) -> dict[str, str]:
@@ -195,7 +195,7 @@ async def services(mongodb_uri: str, database_name: str, model: ModelServer) -> 
 
 @pytest.fixture
 def new_user(services: ModelServices, judge: Judge) -> Callable[[], Someone]:
-    """Another one at each call, all at the same moment."""
+    """Return another user at each call, all at the same time."""
 
     def one() -> Someone:
         clock = FakeClock()
@@ -230,8 +230,8 @@ def without(documents: dict[str, Document], *names: str) -> dict[str, Document]:
 async def test_consolidation_merges_only_the_labelled_paraphrases(
     new_user: Callable[[], Someone], judge: Judge
 ) -> None:
-    """As they are extracted, by a judge who answers by the labels; each beside forty others in its language. The
-    laptop's embedding knows words alone: of 45 it puts 41 before the judge, and four that share none are not found."""
+    """Extracted as usual, with a judge that answers by the labels, each among forty others in its language. The local
+    embedding compares only words: it puts 41 of 45 before the judge and misses four that share none."""
     pairs = [each for each in yaml.safe_load((EVALS / "pairs.yaml").read_text()) if each["relation"] != "contradicts"]
     people = yaml.safe_load((EVALS / "queries.yaml").read_text())
     others = {each["language"]: [one["text"] for one in each["memories"]] for each in people}

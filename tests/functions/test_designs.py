@@ -1,4 +1,4 @@
-"""Designs and roles: found in folders, chosen by new conversations, kept by each."""
+"""Designs and roles: found in folders, chosen by new conversations, and kept by each conversation."""
 
 import json
 import re
@@ -40,7 +40,7 @@ DESIGN = Design(name="tutor", roles={"learning": build})
 
 @contextmanager
 def designs_in(chat: ChatServer, client: Client, paths: str, **changes: Any) -> Iterator[Client]:
-    """The same user, of a server with the designs of these folders."""
+    """The same user on a server with the designs of these folders."""
     settings = replace(chat.settings, agent_design_paths=paths, **changes)
     with ChatServer(settings) as server, Client(server.url, client.user_id) as user:
         yield user

@@ -1,4 +1,4 @@
-"""Drafts as their users read them, in the chat and over the API, and an About section that is handed over."""
+"""Drafts as their users read them, in the chat and through the API, and an About section that is handed over."""
 
 import json
 import uuid
@@ -56,7 +56,7 @@ def database(chat: ChatServer) -> Iterator[Stored]:
 
 @pytest.fixture
 def drafted(chat: ChatServer, client: Client, database: Stored, app: CandidateAppServer) -> Drafts:
-    """The id of a draft of this user, kept as the pipeline and the tools keep it."""
+    """Return the id of a draft of this user, stored as the pipeline and the tools store it."""
 
     def keep(kind: str = "about", *, user_id: str = client.user_id, checked: bool = True, **fields: Any) -> str:
         draft = Draft.model_validate(
@@ -118,7 +118,7 @@ def decide(client: Client, approval: dict[str, Any], decision: str = "approve", 
 
 
 def suggested(database: Stored, client: Client) -> list[tuple[str, str]]:
-    """The draft and the text of each suggestion that the candidate app keeps."""
+    """Return the draft id and text of each suggestion stored in the candidate app."""
     found = database[LINKEDIN_SUGGESTIONS].find({"user_id": client.user_id, "section": "about"})
     return [(each["draft_id"], each["text"]) for each in found]
 

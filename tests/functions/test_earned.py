@@ -1,5 +1,5 @@
-"""Earned autonomy through the front door: offered after yeses on ten days, each below the open card, given by a
-signed-in yes, taken back by one no."""
+"""Earned autonomy through the API and the chat: offered after approvals on ten days, each with its card open, granted
+by a signed-in approval, and ended by one rejection."""
 
 import uuid
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ INVITED = "Kestrel Clinic invited me to an interview"
 
 @pytest.fixture
 def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer) -> Iterator[ChatServer]:
-    """A chat with a job board, which the tools of applications need."""
+    """A chat with a job board, which the application tools need."""
     given = {"candidate_api_url": world.candidate_app.url, "act_function": ACT, "jsearch_api_key": "k" * 32}
     with ChatServer(settings_for(mongodb_uri, model.base_url, database_name, **given), world.clock) as server:
         workflows = replace(server.services.workflows, aws=world.wire.client)
@@ -43,7 +43,7 @@ def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer)
 
 @pytest.fixture
 def world(world: World) -> World:
-    """A person with an application in their list."""
+    """A user with an application in their list."""
     at = world.clock()
     listed = Application(
         id=APPLICATION,
@@ -109,7 +109,8 @@ def earns(world: World, person: Client, proposal: Any = of_the_list) -> None:
 
 
 def tells(person: Client, model: ModelServer, words: str, judged: bool = True, **change: str) -> list[str]:
-    """The person says it, and the model proposes this change; the statuses of what was asked, newest first."""
+    """Send the user's message, upon which the model proposes this change; return the statuses of the proposals, newest
+    first."""
     _a_minute_later(person)
     call: ToolCall = {"name": "update_application", "arguments": {"application_id": APPLICATION, **change}}
     answers = (wishes(words), Reply(text="It is in your list.")) if judged else (Reply(text="It is in your list."),)

@@ -1,4 +1,4 @@
-"""A conversation that its user ended is read for what to remember at once."""
+"""A conversation that its user ended is extracted at once."""
 
 import json
 import time

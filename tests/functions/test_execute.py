@@ -1,7 +1,8 @@
-"""What a person allowed is done once or not at all, whatever dies, fails or changes on the way, and is told truthfully.
+"""An approved action is executed once or not at all, whatever dies, fails or changes on the way, and is reported
+truthfully.
 
-Against the laptop's candidate app over real sockets. Each set of services stands for a process of its own: nothing but
-the database tells one what another did.
+Tested against the local candidate app over real sockets. Each set of services stands for a separate process: they share
+nothing but the database.
 """
 
 import asyncio
@@ -119,16 +120,16 @@ class Stage:
         return found
 
     def change_elsewhere(self, user_id: str, **fields: Any) -> None:
-        """Change fields in the candidate app, as others do."""
+        """Change fields in the candidate app, as another client does."""
         self.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": fields, "$inc": {"version": 1}})
 
     @property
     def writes(self) -> list[dict[str, Any]]:
-        """The requests for an effect."""
+        """Return the write requests."""
         return [request for request in self.app.api.requests if request["method"] != "GET"]
 
     def effects_on(self, user_id: str) -> list[str]:
-        """The keys under which something was done for this user."""
+        """Return the idempotency keys of the actions executed for this user."""
         return [each["key"] for each in self.database[OPERATIONS].find({"user_id": user_id, "status": "done"})]
 
     @asynccontextmanager
@@ -169,7 +170,7 @@ def user_id(stage: Stage) -> str:
 
 
 def applying() -> Proposal:
-    """Return a proposal for a job of its own, so that none replaces another."""
+    """Return a proposal for a separate job, so that none replaces another."""
     job_id = f"job_{uuid.uuid4().hex}"
     documents = [{"kind": "resume", "document_id": "resume_1", "text": "# Zürich"}]
     return Proposal(APPLY, {"job_id": job_id, "title": "Nurse", "source": "adzuna", "documents": documents})
@@ -181,7 +182,7 @@ async def asked(services: Services, user_id: str, proposal: Proposal = CHANGE, a
 
 
 async def decided(services: Services, approval: Approval) -> Approval:
-    """Store a yes without executing it."""
+    """Store an approval without executing it."""
     yes = Decision(decision="approve", args_digest=approval.args_digest)
     after, counted = await decide.decide(services, approval.user_id, approval.id, yes, by="queue", where="")
     assert counted
@@ -480,12 +481,12 @@ async def test_a_changed_field_makes_all_fields_be_proposed_again_with_their_quo
 
 
 class Killed(BaseException):
-    """Nobody's `except Exception` hears of it."""
+    """A kill that no `except Exception` catches."""
 
 
 @dataclass
 class Fate:
-    """A process dies at one of its steps: before it is taken, or when it was and nobody was told."""
+    """A process dies at one of its steps: before it, or after it but before the result is returned."""
 
     step: int
     when: When
@@ -524,7 +525,7 @@ async def killed_at_each_step(
     begin: Callable[[], Awaitable[Approval]],
     action: Callable[[Services, Approval], Awaitable[Any]],
 ) -> AsyncIterator[Approval]:
-    """A new record each time, with which a process got one step further; ends when one got through."""
+    """Yield a new record each time, whose process was killed one step later; stop when one process was not killed."""
     for step in itertools.count(1):
         approval, fate = await begin(), Fate(step, when)
         try:
@@ -537,7 +538,7 @@ async def killed_at_each_step(
 
 
 def proposer(services: Services, user_id: str, run_id: str, conversation_id: str) -> Proposer:
-    """Return a proposer of a message that asks for no change."""
+    """Return a proposer for a message that requests no change."""
     signed_in = token(user_id, clock=services.clock)
     return Proposer(cast(Any, services), user_id, run_id, conversation_id, message="", token=signed_in)
 
@@ -823,7 +824,7 @@ FORBIDS: dict[str, tuple[Callable[[Services, str], Awaitable[None]], str]] = {
 }
 forbidding = pytest.mark.parametrize(("forbid", "why"), FORBIDS.values(), ids=FORBIDS)
 forbidding_soon = pytest.mark.parametrize(("forbid", "why"), list(FORBIDS.values())[:3], ids=list(FORBIDS)[:3])
-"""Within the life of a request."""
+"""While a request is valid."""
 
 
 @forbidding
@@ -1015,7 +1016,7 @@ async def test_an_unknown_outcome_fails_once_its_idempotency_key_has_expired(
 
 
 class Between:
-    """A store; something happens right after one of its methods has answered."""
+    """A store; something happens right after one of its methods has returned."""
 
     def __init__(self, of: Any, name: str, then: Callable[[], Awaitable[None]]) -> None:
         self.of, self.name, self.then = of, name, then
@@ -1034,7 +1035,7 @@ class Between:
 
 
 class NobodyWaits:
-    """Step Functions where the execution was stopped."""
+    """Step Functions after the execution was stopped."""
 
     async def opened(self, *_: str) -> str:
         return "token"
@@ -1141,7 +1142,7 @@ def test_a_list_item_with_a_separator_is_not_shown_as_two_items(one: list[str]) 
 
 
 async def of_a_pipeline(stage: Stage, services: Services, user_id: str) -> Approval:
-    """Return an approval of a pipeline whose execution is gone."""
+    """Return an approval from a pipeline whose execution is gone."""
     draft_id, now = f"draft_{uuid.uuid4().hex}", stage.clock()
     await services.drafts.add(
         Draft(

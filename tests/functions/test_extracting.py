@@ -1,4 +1,4 @@
-"""After a conversation fell silent, what matters in it is remembered: with evidence, once, and for good reasons."""
+"""After a conversation falls silent, its important facts are remembered: with evidence, once, and for good reasons."""
 
 import json
 from collections.abc import AsyncIterator
@@ -476,7 +476,7 @@ async def test_a_note_closer_to_a_forgotten_memory_needs_approval(talk: Talk, kn
 
 
 async def test_a_note_that_contradicts_a_later_or_more_trusted_memory_is_reported(talk: Talk) -> None:
-    """It is asked about where it also supersedes something; else the activity says that it was left out."""
+    """It needs approval if it also supersedes something; otherwise the activity says that it was left out."""
     said = "I live in Porto and work in Acme"
     gone = relates(("p1", "contradicts", "in", "in"), ("p2", "contradicts", "in", "in"))
     await talk.says(said)

@@ -1,7 +1,7 @@
-"""Whatever dies while a conversation is read, wherever: the next delivery leaves the same memories as without it.
+"""A process dies anywhere while a conversation is extracted: the next delivery leaves the same memories as without the
+crash.
 
-The points are every write of every state, before it took effect and after it. Of what is compared only ids are left
-out.
+The crashes are before and after every write of every state. Only ids are left out of the comparison.
 """
 
 import uuid
@@ -67,7 +67,7 @@ async def run(services: ModelServices, step: ExtractionState, *states: str) -> E
 
 
 async def memories(talk: Talk) -> list[Any]:
-    """All there are, without their ids."""
+    """Return all memories, without their ids."""
     documents = await talk.raw()
     says = {each["_id"]: each.get("content") for each in documents}
     kept = ("content", "status", "count", "quote", "question", "trust", "sensitive", "salience", "hash", "consolidated")
@@ -83,7 +83,7 @@ async def conversation(talk: Talk) -> dict[str, Any]:
 
 
 async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
-    """Ask as the request handler does; `verb` is the decision."""
+    """Propose as the request handler does; `verb` is the decision."""
     approval_id = approval_id_of_batch(step.batch_id or "")
     proposed = await talk.services.memories.get_many(talk.user_id, step.memory_ids)
     proposal = remember_proposal(proposed, step.memory_ids, step.conversation_id)

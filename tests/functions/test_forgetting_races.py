@@ -1,4 +1,4 @@
-"""Forgotten content stays forgotten and erased users stay erased, whatever runs at that moment."""
+"""Forgotten content stays forgotten and erased users stay erased, whatever runs at the same time."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 
 
 async def acme(talk: Talk) -> str:
-    """Said, and remembered."""
+    """Return a memory that was said and extracted."""
     await talk.says(ACME)
     await talk.falls_silent()
     return (await talk.memory("Worked at Acme as a nurse until 2019.")).id
