@@ -1,4 +1,4 @@
-"""Two hours of somebody busy: what waits for them does not pile up."""
+"""Two hours of a busy user: pending approvals do not pile up."""
 
 import random
 from collections import Counter
@@ -15,7 +15,7 @@ from tests.functions.test_act import chat, person
 from tests.servers import Client
 
 __all__ = ["chat", "person"]
-"""Fixtures of the chat beside the laptop's AWS."""
+"""Fixtures of the chat with local AWS."""
 
 MINUTE = 60.0
 MOST_WITHOUT_DOING = 5
@@ -43,7 +43,7 @@ def waiting(person: Client) -> list[dict[str, Any]]:
 
 
 def subjects(approval: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return each changed value, or the kind where there is none."""
+    """Return each changed value, or the kind of approval if there is none."""
     kind = approval["kind"]
     if kind == "memory":
         return [(kind, each["after"] or each["before"]) for each in approval["preview"]["changes"]]

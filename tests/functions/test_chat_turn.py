@@ -1,4 +1,4 @@
-"""A turn through the chat handler: both protocols, what is streamed, what is kept."""
+"""A turn through the chat handler: both protocols, the stream, and the stored messages."""
 
 import threading
 

@@ -66,7 +66,7 @@ def draft(environment: str, model: ModelServer) -> Draft:
 
 
 def call(state: str, draft: Draft, **given: Any) -> dict[str, Any]:
-    """The answer, as it is handed to the next state."""
+    """Return the state's output as it is passed to the next state."""
     event = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id, **given}
     handed = json.loads(json.dumps({"workflow": "generate_card", "state": state, "given": event}))
     return json.loads(json.dumps(STATES[state](handed, Context(state, 128, 30))))

@@ -1,4 +1,4 @@
-"""`GET /api/home`: what needs a person, what is new and where they are going, in figures that count the stores."""
+"""`GET /api/home`: what needs the user, what is new and their goal, with figures that match the stores."""
 
 import json
 import random
@@ -27,11 +27,11 @@ from tests.functions.test_act import chat, person
 from tests.servers import ChatServer, Client, seconds
 
 __all__ = ["chat", "person"]
-"""Fixtures of the chat beside the laptop's AWS."""
+"""Fixtures of the chat with local AWS."""
 
 
 class History:
-    """A person's history, written into the stores."""
+    """A user's history, written into the stores."""
 
     def __init__(self, world: World, user_id: str = USER) -> None:
         self.world, self.user_id = world, user_id
@@ -152,7 +152,7 @@ NOT_DONE = {"failed", "unknown", "changed", "expired"}
 
 
 def live(history: History, chance: random.Random) -> None:
-    """A random history of a few days, older and newer than what counts as new."""
+    """Create a random history of a few days, partly older than what counts as new."""
 
     def some(kind: Any) -> Any:
         return chance.choice(get_args(kind))
@@ -179,7 +179,7 @@ def live(history: History, chance: random.Random) -> None:
 
 
 def counted_by_hand(history: History, since: float) -> Counter[str]:
-    """Straight from the documents, without any of our code."""
+    """Count directly in the documents, without any of our code."""
     now, database = history.world.clock(), history.world.database
 
     def documents(name: str) -> list[dict[str, Any]]:

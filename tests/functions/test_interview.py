@@ -1,4 +1,4 @@
-"""An interview through the front door: answers as they were said, and an end that code decides."""
+"""An interview through the API and the chat: answers as they were said, and an end that code decides."""
 
 import json
 import time

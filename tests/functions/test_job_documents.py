@@ -1,4 +1,4 @@
-"""Documents for a job through the front door: begun, read with their quotes, taken away as files."""
+"""Documents for a job through the API and the chat: started, returned with their quotes, downloaded as files."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def begun(client: Client, job_id: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def written(chat: ChatServer, client: Client, job_id: str, status: str = "drafted") -> str:
-    """A résumé as the machine leaves it."""
+    """Store a résumé as the state machine does."""
     head = {"document_name": "Maya Okafor", "document_head": ["location"]}
     client.request("PUT", "/api/settings", json=head).raise_for_status()
     document = begun(client, job_id, {"kind": "resume"})

@@ -1,4 +1,4 @@
-"""The learning guide through the front door: what it offers, what a yes begins, and how it speaks."""
+"""The learning guide through the API and the chat: its offers, what an acceptance starts, and how it speaks."""
 
 import json
 import time
@@ -64,12 +64,12 @@ def call(tool: str, **arguments: Any) -> ToolCall:
 
 
 def answers(to: str, **output: Any) -> Reply:
-    """A typed answer to the request whose instructions begin so."""
+    """Return a typed output for the request whose instructions begin so."""
     return Reply(tool_calls=[call("final_result", **output)], to=to, streams=False)
 
 
 def script(model: ModelServer, *steps: Reply) -> None:
-    """Script what is streamed and, by `answers`, what others are asked meanwhile."""
+    """Script the streamed replies and, by `answers`, the replies to other requests meanwhile."""
     model.script(*(each if each.to else replace(each, streams=True) for each in steps))
 
 

@@ -1,4 +1,4 @@
-"""Limits of users, checked before anything is spent, and the costs."""
+"""Limits of users, checked before any cost, and the costs."""
 
 import threading
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ USAGE_USD = 0.1 * 0.30 + 0.05 * 1.20
 
 @contextmanager
 def limited(chat: ChatServer, client: Client, clock: FakeClock | None = None, **settings: Any) -> Iterator[Client]:
-    """The same user, of a server with these settings."""
+    """The same user on a server with these settings."""
     clock = clock or FakeClock()
     with (
         ChatServer(replace(chat.settings, **settings), clock=clock) as server,

@@ -1,4 +1,4 @@
-"""A page learns what was said and what waits: an AG-UI client by a post without anything new, `useChat` by a read."""
+"""A page loads messages and pending approvals: an AG-UI client by a post without new messages, `useChat` by a read."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ RUN: dict[str, Any] = {"runId": "r1", "state": {}, "tools": [], "context": []}
 
 
 def run(client: Client, **more: Any) -> list[dict[str, Any]]:
-    """The events of an AG-UI run."""
+    """Return the events of an AG-UI run."""
     return [each.data for each in client.post({"threadId": "c1", "messages": [], **RUN, **more})]
 
 

@@ -1,4 +1,4 @@
-"""A user reads, corrects and forgets what is remembered of them."""
+"""A user lists, corrects and forgets their memories."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ def stranger(chat: ChatServer) -> Iterator[Client]:
 
 
 def remembers(client: Client, model: ModelServer, *told: tuple[str, str, str]) -> list[str]:
-    """The ids of what the user has asked to be remembered, in one conversation."""
+    """Ask to remember these in one conversation; return the ids."""
     conversation_id = None
     for said, content, quote in told:
         model.script_chat(calls(call("remember", type="fact", text=content, quote=quote)), Reply(text="I will."))

@@ -376,7 +376,7 @@ async def test_an_approval_lifts_only_the_tombstone_of_the_memory_it_retells(tal
 
 
 async def moved(talk: Talk) -> tuple[str, str]:
-    """Ids of a memory and of the one that replaced it, which can be undone."""
+    """Return the ids of a memory and of its replacement, which can be undone."""
     lisbon = await put(talk, "Lives in Lisbon")
     porto = await put(talk, "Lives in Porto", undo_until=talk.clock() + UNDO_SECONDS)
     await talk.services.memories.supersede(talk.user_id, lisbon, porto, talk.clock())

@@ -1,6 +1,6 @@
-"""A person asks, in the chat, to have something remembered, corrected or explained.
+"""A user asks in the chat to have something remembered, corrected or explained.
 
-Most of it with the scripted model as it is: what it makes of a wish is what somebody sees who tries it by hand.
+Mostly with the unchanged scripted model: its reaction to a request is what a person sees who tries it by hand.
 """
 
 import json

@@ -25,7 +25,7 @@ def _of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def metrics_of(written: str) -> dict[str, Any]:
-    """The one line of the embedded metric format."""
+    """Return the one line in the embedded metric format."""
     [line] = _lines(written)
     return line
 

@@ -1,4 +1,4 @@
-"""`GET /api/suggestions`: what a person could do next, from what waits for them and what is missing."""
+"""`GET /api/suggestions`: what a user could do next, based on pending work and missing data."""
 
 from typing import Any
 

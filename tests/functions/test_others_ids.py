@@ -1,4 +1,4 @@
-"""Every route answers another user's real ids as it answers unknown ones."""
+"""Every route answers another user's real ids like unknown ones."""
 
 import re
 from collections.abc import AsyncIterator, Iterator

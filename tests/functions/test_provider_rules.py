@@ -1,4 +1,4 @@
-"""Requests to models, at a server that rejects what the providers reject (`infra/local/model_server.py`)."""
+"""Requests to models, at a server that rejects whatever the providers reject (`infra/local/model_server.py`)."""
 
 from dataclasses import replace
 

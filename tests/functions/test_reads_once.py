@@ -1,4 +1,4 @@
-"""Tools do not read again what the turn has read."""
+"""Tools do not repeat reads of their turn."""
 
 import json
 from collections import Counter

@@ -80,7 +80,7 @@ def test_only_a_preference_about_writing_reaches_the_writing_prompt(
 def test_a_repeated_preference_about_writing_is_tagged_as_such(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
-    """It was remembered before there was the flag."""
+    """The memory was stored before the flag existed."""
     wish = {"type": "preference", "text": "Wants short texts", "quote": "I want short texts"}
     mine = {"user_id": client.user_id}
 
@@ -153,7 +153,7 @@ def test_undoing_a_memory_restores_those_merged_into_it(
 
 
 def compared(relation: str, quote: str, new_quote: str = "Lives in Porto") -> tuple[Reply, ...]:
-    """Script the judge and the comparing model, which are asked at the same time."""
+    """Script the judge and the comparing model, which are called concurrently."""
     verdict = {"verdicts": [{"id": "p1", "relation": relation, "quote": quote, "new_quote": new_quote}]}
     return (Reply(tool_calls=[{"name": "final_result", "arguments": verdict}], streams=False, to="You compare"),)
 

@@ -1,4 +1,4 @@
-"""Resume the stream of an answer under way, from another place or another process."""
+"""Resume the stream of a running answer, from another client or another process."""
 
 import asyncio
 import uuid
@@ -19,14 +19,14 @@ LOOK: ToolCall = {"name": "get_user_profile", "arguments": {}}
 
 @pytest.fixture(scope="module")
 def second(chat: ChatServer) -> Iterator[ChatServer]:
-    """Another process: it has nothing of the turn but what is stored."""
+    """Another process, which shares only the database with the first one."""
     with ChatServer(chat.settings) as server:
         yield server
 
 
 @dataclass
 class Naps:
-    """Time between two writes, which passes when the test says so."""
+    """The pause between two writes, which passes when the test says so."""
 
     begun: deque[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = field(default_factory=deque)
     seconds: set[float] = field(default_factory=set)
@@ -43,7 +43,7 @@ class Naps:
         loop.call_soon_threadsafe(nap.set)
 
     def pass_one(self) -> None:
-        """Let an interval pass, and wait until the next one begins: what was to be written is written."""
+        """Let a pause end, and wait until the next one begins: everything due is written."""
         self.end_one()
         until(lambda: self.begun)
 

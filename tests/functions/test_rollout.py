@@ -1,4 +1,4 @@
-"""A variant that is tried: who has it, what is counted, and when a conversation goes back to the base."""
+"""A variant on trial: who has it, what is counted, and when a conversation returns to the base."""
 
 import asyncio
 import uuid
@@ -54,7 +54,7 @@ def trial(database: Database[dict[str, Any]]) -> Database[dict[str, Any]]:
 
 @pytest.fixture
 def user(server: ChatServer) -> Iterator[Callable[[bool], Client]]:
-    """Makes a user who is among those who have the variant, or is not."""
+    """Create a user who is, or is not, assigned to the variant."""
     made: list[Client] = []
 
     def make(has: bool) -> Client:

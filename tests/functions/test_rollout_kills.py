@@ -1,4 +1,4 @@
-"""Wherever a process dies in a turn of a trial, the turn is counted once."""
+"""Wherever a process dies during a turn of a trial, the turn is counted once."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -105,5 +105,5 @@ async def test_a_turn_killed_at_any_write_is_counted_once(
 
 
 def is_before_the_claim(death: Death) -> bool:
-    """A claim and the count of what runs are the first two writes, at the same moment."""
+    """The claim and the count of running turns are the first two writes, made concurrently."""
     return death.at == 1 and not death.after

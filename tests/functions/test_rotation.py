@@ -1,4 +1,4 @@
-"""Each secret is rotated in Parameter Store while people talk: no turn fails, and nothing is deployed."""
+"""Each secret is rotated in Parameter Store while users chat: no turn fails, and nothing is deployed."""
 
 import re
 import uuid
@@ -120,7 +120,7 @@ def rotate_collector_headers(stage: Stage) -> None:
 
 
 def rotate_origin_secret(stage: Stage) -> None:
-    """The distribution's stack is deployed meanwhile: both count until it was."""
+    """Both secrets are accepted until the distribution's stack is deployed."""
     stage.put("origin-secret", "origin 2,origin 1")
 
 

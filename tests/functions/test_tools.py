@@ -37,7 +37,7 @@ def calls(*made: ToolCall) -> Reply:
 
 @contextmanager
 def talking_with(chat: ChatServer, client: Client, *tools: Tool[AgentDeps]) -> Iterator[Client]:
-    """The same user, of an agent that has these tools."""
+    """The same user, with an agent that has these tools."""
     with ChatServer(chat.settings, tools=tools) as server, Client(server.url, client.user_id) as user:
         yield user
 

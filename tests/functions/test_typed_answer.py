@@ -1,5 +1,5 @@
-"""A typed yes or no decides the one card of the answer that it names, where code asked about it there, and what it asks
-can be undone and nobody else sees it."""
+"""A typed yes or no decides the one card of the answer it references, if code asked about it there, and only if the
+change is reversible and private."""
 
 from typing import Any
 
@@ -151,7 +151,7 @@ QUESTION = f"Change your headline to {HEADLINE}? You can answer yes or no."
 
 
 def waits_for_its_button(answer: Answer, card: Answer, model: ModelServer) -> bool:
-    """True if this answer is the card of the other one again, and the sentence about its buttons, without a model."""
+    """True if this answer is the other one's card again with the sentence about its buttons, without a model call."""
     is_shown = asked(answer)["approval_id"] == asked(card)["approval_id"] and answer.text == USE_THE_CARD
     return is_shown and not model.requests
 

@@ -1,4 +1,5 @@
-"""Whatever is typed in whatever tab of a conversation, a record changes only by a yes or no that names its answer."""
+"""Whatever is typed in whatever tab of a conversation, a record changes only by a yes or no that references its
+answer."""
 
 import random
 from collections.abc import Callable
@@ -22,7 +23,7 @@ FIELDS = ("headline", "location", "summary")
 
 @dataclass
 class Talk:
-    """A conversation in several tabs, each with the answers that it has shown."""
+    """A conversation in several tabs, each with the answers it has shown."""
 
     person: Client
     model: ModelServer
@@ -30,7 +31,7 @@ class Talk:
     conversation_id: str | None = None
     tabs: list[list[str]] = field(default_factory=lambda: [[], [], []])
     asks: dict[str, str] = field(default_factory=dict[str, str])
-    """The approval about which code asked, by the answer's id."""
+    """The approval that code asked about, by the answer's id."""
     number: int = 0
 
     def replies(self) -> list[Reply]:
@@ -68,7 +69,7 @@ class Talk:
 
 
 def names(chance: random.Random, talk: Talk, tab: list[str]) -> str | None:
-    """The last answer of the tab, as a client sends it; or an older one, that of another tab, or none."""
+    """Return the tab's last answer, as a client sends it; or an older one, one of another tab, or none."""
     anywhere = [each for every in talk.tabs for each in every]
     choices: list[Callable[[], str | None]] = [
         lambda: tab[-1] if tab else None,

@@ -1,5 +1,5 @@
 # ruff: noqa: F811 (fixtures of another module)
-"""An effect can be undone for a day: exactly, once, and by its user alone; otherwise the answer is a clear no."""
+"""An action can be undone for a day: exactly, once, and only by its user; otherwise the response is a clear no."""
 
 import asyncio
 import uuid
@@ -154,12 +154,12 @@ BY_OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     PREFERENCES: ({}, {"work_mode": "on-site"}),
     CARDS: ({"card_id": "card_1"}, {"active": False}),
 }
-"""Changes by others, with the document that each is made in."""
+"""Changes by others, each with the document it is made in."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An action that was done for somebody, and what others see of it."""
+    """An action that was executed for a user, and the visible state before and after it."""
 
     stage: Stage
     name: str
@@ -179,7 +179,7 @@ class Case:
 
 
 def prepare(stage: Stage, user_id: str, case: str) -> list[Mapping[str, Any]]:
-    """Give them what the case begins with, and return what others see of it."""
+    """Store the case's initial data, and return its visible state."""
     collection, _, before = CASES[case]
     if collection == CARDS and before:
         stage.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_2", "active": True})
@@ -408,7 +408,7 @@ WISHES: Mapping[str, tuple[str, str]] = {
     "a field": ("Make my headline Head of Product", "Make it Head of Something"),
     "a preference": ("Set my work mode to remote", "I want to work at home in the evening"),
 }
-"""Messages that name all that the action would change, and that name a part of it or nothing."""
+"""Messages that name everything the action would change, and messages that name only a part or nothing."""
 
 
 async def submitted(stage: Stage, services: Services, case: str, message: str) -> Approval:
