@@ -1,4 +1,4 @@
-"""Every button, link and chip of the demo user's page is pressed once: each does something, and nothing fails."""
+"""Every button, link and chip of the demo user's page is pressed once: each does something, without errors."""
 
 import re
 from collections import Counter
@@ -49,7 +49,7 @@ STATE = f"""() => {{
     }});
     return parts.join("\\n");
 }}"""
-"""The visible state of the page, which differs once a button did something."""
+"""The visible state of the page, which changes if a button does something."""
 WORDS = f"""() => {{
     {SEEN}
     const all = [];
@@ -60,7 +60,7 @@ WORDS = f"""() => {{
 
 @dataclass
 class Watched:
-    """A page, and what went wrong in it."""
+    """A page and its errors."""
 
     page: Page
     wrong: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def demo() -> Iterator[Stack]:
-    """A stack of its own: what is pressed here changes the demo user."""
+    """Its own stack, because pressing buttons changes the demo user."""
     with mongo_server() as (uri, _), running_stack(uri) as stack:
         yield stack
 
@@ -109,7 +109,7 @@ def find(page: Page, name: str, nth: int) -> Locator | None:
 
 
 def press(watched: Watched, target: Locator) -> str:
-    """Return what is wrong with it; empty if it does something and nothing fails."""
+    """Return the problem; empty if the control does something without errors."""
     page = watched.page
     if LEAVES_THE_LAPTOP.match(target.get_attribute("href") or ""):
         return ""

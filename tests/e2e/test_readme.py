@@ -1,4 +1,4 @@
-"""Every bullet of the README, played on the page of the running stack, with the yes that it leads to."""
+"""Every bullet of the README, played on the page of the running stack, including the approval it leads to."""
 
 import re
 from collections.abc import Callable
@@ -43,13 +43,13 @@ GIVEN = "".join((DEMO / each).read_text("utf-8") for each in ("person.py", "resu
 
 
 def strange_figures(text: str, *more: str) -> list[str]:
-    """Figures of a text for others that nothing which the person said or gave has."""
+    """Return the figures in a text for others that are in nothing the user said or provided."""
     given = {figure for each in (GIVEN, *more) for figure in FIGURES.findall(each)}
     return [each for each in FIGURES.findall(text) if each not in given]
 
 
 def unfit(page: Page) -> list[str]:
-    """Return the visible texts that no user should read."""
+    """Return the visible texts that no user should see."""
     return UNFIT.findall(page.evaluate(VISIBLE))
 
 

@@ -1,4 +1,4 @@
-"""The smoke test of a deployed stage, against the running stack: what passes, and what it would not let pass."""
+"""The smoke test of a deployed stage, run against the local stack: what passes and which faults it detects."""
 
 import base64
 import io
@@ -95,7 +95,7 @@ def test_a_failed_smoke_step_exits_with_one_and_the_others_still_run(stack: Stac
 
 
 class Buffering(httpx2.BaseTransport):
-    """Something on the way that hands on an answer once it is whole."""
+    """A proxy that forwards a response only once it is complete."""
 
     def __init__(self) -> None:
         self.inner = httpx2.HTTPTransport()
@@ -121,7 +121,7 @@ def test_an_answer_sent_all_at_once_is_not_a_stream(place: Place) -> None:
 
 @dataclass
 class Otherwise(Buffering):
-    """Answers one request as it should not."""
+    """Answers one request wrongly."""
 
     method: str
     path: str
@@ -233,7 +233,7 @@ def test_a_rejection_stored_as_an_approval_is_detected(place: Place) -> None:
 
 def test_the_smoke_test_detects_a_change_despite_a_rejection(place: Place, stack: Stack) -> None:
     class Disobedient(Buffering):
-        """Says yes for them where they say no."""
+        """Sends an approval where the user rejects, and claims the rejection."""
 
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
             if not request.url.path.endswith("/decision"):

@@ -1,4 +1,4 @@
-"""Find, rename, edit, answer again, copy, Markdown as GitHub has it, and where one lands."""
+"""Search, rename, edit, regenerate, copy, GitHub's Markdown, and the scroll position."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -32,7 +32,7 @@ def widget(page: Page) -> Widget:
 
 @pytest.fixture
 def last(page: Page, backend: ScriptedBackend) -> Widget:
-    """A conversation of one turn, opened."""
+    """An open conversation of one turn."""
     backend.keep("c1", "Mine", asked("m1", "Who am I?"), answered("You are Ada.", id="msg_a"))
     widget = visit(page)
     widget.rows.get_by_role("button", name="Mine").first.click()
@@ -41,7 +41,7 @@ def last(page: Page, backend: ScriptedBackend) -> Widget:
 
 
 def scroll_up(widget: Widget) -> None:
-    """Scroll to the beginning, again if a layout that was still to come brought the end back."""
+    """Scroll to the beginning, again if a late layout change returned to the end."""
 
     def is_up() -> bool:
         widget.log.evaluate("node => node.scrollTop = 0")

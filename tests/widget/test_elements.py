@@ -1,4 +1,4 @@
-"""The elements beside the chat, on the local page: approvals, activity, settings."""
+"""The elements besides the chat, on the local page: approvals, activity, settings."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""<qwestly-home> on the local page: what needs the person, what is new, where they are going, and a line to write."""
+"""<qwestly-home> on the local page: what needs the user, what is new, their goal, and an input line."""
 
 import time
 from typing import Any

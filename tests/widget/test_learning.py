@@ -1,4 +1,4 @@
-"""<qwestly-learning>: what is due, the goal, the path, and a lesson with what it cites."""
+"""<qwestly-learning>: due questions, the goal, the path, and a lesson with its citations."""
 
 import os
 import time

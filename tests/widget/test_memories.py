@@ -1,4 +1,4 @@
-"""Memories stored with an undo, questions before forgetting, and the page's list."""
+"""Memories stored with an undo, approvals before forgetting, and the page's list."""
 
 import time
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ DAY = 86_400
 
 
 def memory(content: str = "Lives in Lisbon.", key: str = "mem_1", **more: Any) -> dict[str, Any]:
-    """Remembered just now, by the clock of the machine."""
+    """Return a memory stored just now, by the machine's clock."""
     until = datetime.fromtimestamp(time.time() + DAY, UTC).isoformat()
     return {"id": key, "content": content, "status": "active", "undo_until": until} | more
 
@@ -38,7 +38,7 @@ def undo(widget: Widget, content: str = "Lives in Lisbon.") -> Locator:
 
 
 def tells(backend: ScriptedBackend, widget: Widget, *memories: dict[str, Any]) -> None:
-    """A turn of conversation c1 that remembered these."""
+    """Play a turn of conversation c1 that stored these memories."""
     stream = backend.stream("c1").begin()
     for each in memories:
         backend.replaced[each["id"]] = []
@@ -49,7 +49,7 @@ def tells(backend: ScriptedBackend, widget: Widget, *memories: dict[str, Any]) -
 
 
 def reopened(page: Page, backend: ScriptedBackend, *memories: dict[str, Any], **more: Any) -> Widget:
-    """Conversation c1, read again with what its answer remembered."""
+    """Reload conversation c1 with the memories of its answer."""
     answer = answered("Noted.", memories=list(memories), **more)
     backend.keep("c1", "Lisbon", asked("m1", "I live in Lisbon now."), answer)
     widget = visit(page)

@@ -120,7 +120,7 @@ def test_no_view_scrolls_sideways_and_each_control_is_reachable(
 
 
 def unreached(page: Page, element: str) -> list[str]:
-    """The controls at which the keyboard does not stop on its way through the page."""
+    """Return the controls that the keyboard does not reach on its way through the page."""
     missing = set(range(page.evaluate(CONTROLS, element)))
     assert missing
     page.get_by_role("navigation", name="Views").get_by_role("button").first.focus()

@@ -1,4 +1,4 @@
-"""A page replaces strings of the elements: before there are any, and under way."""
+"""A page replaces strings of the elements: before they exist, and while they run."""
 
 import json
 from typing import Any

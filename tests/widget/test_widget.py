@@ -1,4 +1,4 @@
-"""The widget in a real browser, against a backend that says what each test tells it to."""
+"""The widget in a real browser, against a backend that each test scripts."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from tests.widget.conftest import NOON, Clock
 
 
 class Widget:
-    """The parts of the widget as a person finds them."""
+    """The parts of the widget, found as a user finds them."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -501,7 +501,7 @@ FEEDBACK = "/api/messages/msg_run_1/feedback"
 
 @pytest.fixture
 def judged(widget: Widget, backend: ScriptedBackend) -> Widget:
-    """Shows an answer that nobody has judged yet."""
+    """Show an answer that nobody has rated yet."""
     backend.stream("c1").begin().done("You are Ada.")
     widget.say("Who am I?")
     expect(widget.up).to_be_visible()
@@ -959,7 +959,7 @@ def test_after_a_reconnect_the_answer_resumes_and_an_unsent_message_is_sent(widg
 
 @contextmanager
 def offline(page: Page) -> Iterator[None]:
-    """The browser tells its page of both."""
+    """Let the browser report that it is offline, and online again."""
     page.context.set_offline(True)
     try:
         yield
@@ -1754,7 +1754,7 @@ def backstage(page: Page, backend: ScriptedBackend, clock: Clock) -> Page:
 
 @contextmanager
 def a_round(page: Page) -> Iterator[None]:
-    """Ends when the page was told all that it asks for every two seconds: the next round is counted from then."""
+    """End when the page has received everything it polls every two seconds: the next round is counted from then."""
     with ExitStack() as answers:
         for part in ("outbox", "workflows", "schedules"):
             is_part = re.compile(f"/local/{part}$").search
