@@ -29,7 +29,7 @@ ENVIRONMENT = {
     "HOME": os.environ.get("HOME", "/"),
     "QWESTLY_AGENT_SHARED_SECRET": SECRET,
     "MONGODB_DATABASE": DEMO_DATABASE,
-    # Tests of one user say more in a minute than people do.
+    # Tests of one user send more messages per minute than a person does.
     "MESSAGES_A_MINUTE": "1000",
 }
 """No other variable of the machine is passed on: it would override the local defaults."""

@@ -114,7 +114,7 @@ def press(watched: Watched, target: Locator) -> str:
     if LEAVES_THE_LAPTOP.match(target.get_attribute("href") or ""):
         return ""
     before, failures = page.evaluate(STATE), Counter(FAILURE.findall(page.evaluate(WORDS)))
-    if target.get_attribute("class") == "skip":  # it shows itself to the keyboard alone
+    if target.get_attribute("class") == "skip":  # it is visible only to the keyboard
         target.press("Enter")
     else:
         target.click(timeout=CLICK_MILLISECONDS)
@@ -149,7 +149,7 @@ def test_every_control_of_the_demo_does_something_without_errors(demo: Stack, br
         target = find(watched.page, name, nth)
         if target and (problem := press(watched, target)):
             wrong[name] = problem
-        if name.startswith("Pause"):  # what is pressed next is refused until it goes on
+        if name.startswith("Pause"):  # further presses are rejected until the pause ends
             watched.page.get_by_role("button", name="Resume").first.click()
             watched.page.wait_for_timeout(SETTLED_MILLISECONDS)
         watched.page.close()

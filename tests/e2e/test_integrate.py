@@ -280,7 +280,7 @@ def test_the_documented_shell_sessions_run(agent: Stack) -> None:
 def test_the_documented_commands_pack_the_client_and_name_tested_packages(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "clients").symlink_to(packed_client().parent)
-    # Packages come from the locks of these tests, not from whatever is newest today.
+    # Packages come from the lock files of these tests, not from the latest releases.
     stubs = 'make() { :; }; npm() { if [ "$1" = install ]; then echo "$@"; else command npm "$@"; fi; }\n'
     said = shell(f"cd {shlex.quote(str(tmp_path / 'here'))}\n{stubs}{block('make client')}")
     assert [*tmp_path.glob("qwestly-agent-client-*.tgz")]

@@ -68,7 +68,7 @@ def test_a_gap_leads_to_a_lesson_a_repeated_question_and_the_next_gap(
             gaps = learning.get_by_role("list", name="What you still need").get_by_role("listitem")
             first = gaps.first.locator("strong").inner_text()
             gaps.first.get_by_role("button", name="Start lesson").first.click()
-            expect(gaps.first.get_by_role("button", name="Read")).to_be_visible()  # by itself
+            expect(gaps.first.get_by_role("button", name="Read")).to_be_visible()  # without a reload
             work = page.get_by_role("navigation", name="Views").get_by_role("button", name="Work")
             expect(work).to_contain_text("1 to read", use_inner_text=True)
             look_at(page, "Chat")

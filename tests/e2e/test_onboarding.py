@@ -51,7 +51,7 @@ def test_onboarding_fills_an_empty_profile_by_keyboard_on_a_phone(
     box = interviews.get_by_role("textbox", name="Your message")
     expect(interviews.get_by_role("log").get_by_text("What do you do at present?")).to_be_visible()
     expect(interviews.get_by_role("button", name="Send", exact=True)).to_be_visible()
-    for number, line in enumerate(ANSWERS, 2):  # after the message that began it
+    for number, line in enumerate(ANSWERS, 2):  # after the message that started it
         expect(box).to_be_focused()
         page.keyboard.type(line)
         page.keyboard.press("Enter")

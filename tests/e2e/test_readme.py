@@ -27,7 +27,7 @@ UNFIT = re.compile(
     rf"not in it|can't help with that here|\b(?:card|about|headlines|draft|ap|msg|redraft)_[0-9a-f]{{6,}}"
     rf"|\b(?:{'|'.join(NAMES)}|{ENUMS})\b|approval_news|undefined|\[object"
 )
-# The visible words of a page and of its elements' shadows.
+# The visible words of a page and of its elements' shadow DOM.
 VISIBLE = r"""() => {
     const walk = root => [...root.childNodes].flatMap(node => {
         if (node.nodeType === Node.TEXT_NODE) return [node.data];
@@ -115,7 +115,7 @@ def test_every_view_in_the_readme_works_as_described(open_page: Callable[..., Pa
     look_at(page, "Jobs")
     jobs.get_by_role("button", name="Search now").click()
     found = jobs.get_by_role("list", name="Jobs").get_by_role("listitem").filter(has_text="Jobs by Adzuna")
-    job = found.filter(has=page.get_by_role("button", name=re.compile("^Apply: "))).first  # she applied for another
+    job = found.filter(has=page.get_by_role("button", name=re.compile("^Apply: "))).first  # she applied for another job
     expect(job).to_contain_text("Why it fits", timeout=WORKFLOW_MILLISECONDS)
     title = job.get_by_role("heading", level=3).inner_text()
     assert unfit(page) == []

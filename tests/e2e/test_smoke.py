@@ -210,7 +210,7 @@ def test_too_little_knowledge_for_a_card_is_not_a_failure(visit: Visit, monkeypa
 
 
 def test_a_failed_card_fails_with_the_message_users_read(stack: Stack, visit: Visit) -> None:
-    answers = [{}, {}, {}, {}, {}]  # to what is to be remembered, with its judge, and to the wish
+    answers = [{}, {}, {}, {}, {}]  # for the memory, its judge, and the request
     stack.model("script", steps=[*answers, *[{"fault": 400}] * 20])
     with pytest.raises(Failed, match="expected a question; it ended as failed: We’re fixing a problem on our side"):
         paths.a_card_to_its_question(visit)

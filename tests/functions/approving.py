@@ -293,7 +293,7 @@ def a_world(
         database = mongo[database_name]
         person = {"user_id": USER, "email": ADDRESS, "name": "Tess", "headline": "Product Manager"}
         database["candidates_enhanced"].insert_one({"_id": "tester", **person})
-        # Not those that delete what is old: our clock is not the database's.
+        # Without TTL indexes: our clock is not the database's.
         lasting = [index for index in INDEXES["agent_approvals"] if "expireAfterSeconds" not in index.document]
         database["agent_approvals"].create_indexes(lasting)
         try:

@@ -228,7 +228,7 @@ def play(seeds: Iterable[int], steps: int, aws: AwsServer, mongodb_uri: str, mod
     for seed in seeds:
         name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
         model.reset()
-        create_machines(aws)  # without the executions of others
+        create_machines(aws)  # without executions of other tests
         with a_person(aws, mongodb_uri, name, model) as person, MongoClient(mongodb_uri) as mongo:
             try:
                 History(person, random.Random(seed)).play(steps)

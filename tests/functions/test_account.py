@@ -272,7 +272,7 @@ def test_an_execution_that_cannot_be_notified_blocks_neither_erasure_nor_others(
     for approval_id, sealed_for in ((ONE, ONE), (TWO, ONE)):
         sealed = world.run(lambda services, a=sealed_for: services.workflows.seal("waits-for-one", a))
         world.ask(approval_id, task_token=sealed)
-        world.clock.advance(1)  # the newest, which cannot be told, is looked at first
+        world.clock.advance(1)  # the newest, which cannot be notified, is processed first
     assert world.run(lambda services: erase(services, USER))["agent_approvals"] == 2
     assert world.wire.calls["send_task_success"] == 1
     assert not world.dump()["agent_approvals"]

@@ -377,7 +377,7 @@ def test_an_event_that_becomes_readable_after_a_later_one_is_still_polled(world:
         world.run(lambda services, n=n: services.activity.add(event(n)))
     early, late = world.database[COLLECTION].find().sort("_id", 1)
     world.database[COLLECTION].delete_many({})
-    # Both over the wire: the laptop's database compares such dates only with each other.
+    # Write both over the wire: the local database compares such dates only with each other.
     world.database[COLLECTION].insert_one(late)
     poller.polls()
     assert poller.told == ["event_1"]
@@ -392,13 +392,13 @@ def test_more_events_than_a_poll_or_cursor_fits_are_each_polled_once(
     monkeypatch.setattr(polls, "MOST_EVENTS", 20)
     monkeypatch.setattr(polls, "MOST_TOLD", 5)
     poller = Poller(world)
-    takes(world, drafts, Journey(random.Random(0)), Death())  # while something runs, each poll moves the cursor
+    takes(world, drafts, Journey(random.Random(0)), Death())  # while something is running, each poll moves the cursor
     poller.polls()
 
     async def add(services: Services) -> None:
         for n in range(50):
             await services.activity.add(event(n))
-            await asyncio.sleep(0.001)  # the clock of the database has milliseconds
+            await asyncio.sleep(0.001)  # the database's clock has millisecond precision
 
     world.run(add)
     for _ in range(6):

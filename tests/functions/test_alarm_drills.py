@@ -150,7 +150,8 @@ def test_a_failing_provider_rings_from_a_share_of_failed_turns(
     chance = random.Random(7)
 
     def some_fail() -> None:
-        # As many as of the ordinary ones, so that the share of all is the one asked for.
+        # Send as many of these as ordinary turns and fail them at twice the rate, so that the overall failure rate is
+        # `share`.
         for _ in range(TURNS_A_MINUTE):
             if chance.random() < share * 2:
                 day.cloudwatch.read_lines(day.now + MINUTE, failed)

@@ -136,7 +136,7 @@ def test_a_change_shows_the_old_values_and_is_executed(world: World) -> None:
         "On": (None, "Monday, March 1, 2027 at 10:00 AM +01:00"),
         "Notes": ("Ask for Rui", None),
     }
-    changes(world, next_step="Call Rui")  # nothing that was shown
+    changes(world, next_step="Call Rui")  # not a field that was shown
     assert decided(world, asked).status == "done"
     application = as_it_stands(world)
     assert (application.status, application.notes, application.next_step) == ("interview", "", "Call Rui")

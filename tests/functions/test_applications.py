@@ -313,7 +313,7 @@ def test_two_pending_applications_for_one_job_are_sent_once(world: World, also_l
     assert (one.status, one.outcome, one.revised_by) == ("changed", SUPERSEDED, two.id)
     world.database["agent_approvals"].update_one({"_id": one.id}, {"$set": {"status": "pending"}})
     assert decided(world, one).status == "done"
-    if not also_listed:  # as if the list was written later
+    if not also_listed:  # as if the list were written later
         world.database["agent_applications"].delete_many({"user_id": user_id})
     ended = decided(world, two)
     assert (ended.status, ended.outcome) == ("changed", SENT_BEFORE)

@@ -79,7 +79,7 @@ def test_an_answer_without_text_names_the_changes_to_decide(person: Client, mode
     both = [wants(), wants("location", "Ulm", call_id="call_2")]
     model.script(Reply(tool_calls=[call for each in both for call in each.tool_calls]))
     answer = person.say("Make me head of product")
-    # They are asked for at the same time, and stand in the order in which they were stored.
+    # They are proposed concurrently, and listed in the order in which they were stored.
     said = ["For your decision: Change your headline", "For your decision: Change your location"]
     assert answer.text == ""
     assert sorted(answer.last.data["content"].split("\n\n")) == said
@@ -731,7 +731,7 @@ def test_a_decision_on_an_older_card_is_processed_with_the_next_message(
     history = history_of(kind, old, new)
     events = person.say_ai_sdk("c1", *history)
     assert [each["data"]["approval_id"] for each in of(events, "data-approval")] == [old]
-    assert not of(events, "tool-output-available") + of(events, "tool-output-denied")  # of another message
+    assert not of(events, "tool-output-available") + of(events, "tool-output-denied")  # they belong to another message
     wanted = "Product Manager" if kind == "a no" else HEADLINE
     assert profile_of(chat, person)["headline"] == wanted
     assert [each["approval_id"] for each in person.get("/api/approvals")["items"]] == [new]

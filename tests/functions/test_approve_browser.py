@@ -100,7 +100,7 @@ def test_the_approve_page_works_by_keyboard_alone(page: Page, world: World) -> N
         if page.evaluate("document.activeElement.type") == "radio":
             break
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    page.keyboard.press("ArrowUp")  # from none to the last one
+    page.keyboard.press("ArrowUp")  # from no choice to the last one
     page.keyboard.press("Tab")
     page.keyboard.type("No, thanks")
     page.keyboard.press("Tab")

@@ -132,7 +132,7 @@ def test_an_approval_without_a_waiting_execution_is_reported_only_by_its_outcome
 ) -> None:
     level(world, "L2")
     approval_id = world.request(task_token="of-nobody")["approval_id"]
-    if is_gone:  # what it rests on was forgotten
+    if is_gone:  # its evidence was forgotten
         gone = {"$set": {"evidence": ["memory:gone"]}}
         world.database["agent_approvals"].update_one({"_id": approval_id}, gone)
     world.decide(world.link(approval_id))
@@ -196,7 +196,7 @@ def test_approved_memories_are_stored_and_removed_from_the_approval_record(world
     assert [each.evidence for each in approval.preview.changes] == [(f"You said: “I say: {text}”",) for text in SECRETS]
     world.decide(world.link(approval_id))
     world.clock.advance(LEFT_BEHIND_SECONDS)
-    world.sweep()  # nobody waits by this token
+    world.sweep()  # no execution waits with this token
     approval = world.approval(approval_id)
     assert (approval.status, approval.outcome) == ("done", "They are remembered.")
     assert world.statuses() == dict.fromkeys(SECRETS, "active")

@@ -199,7 +199,7 @@ def test_a_signed_event_without_user_content_is_put_on_the_bus(world: World, mon
         return await due.sweep(replace(services, settings=settings, event_bus=bus), lambda: 55.0)
 
     bridge = Bridge()
-    # The first sweep begins a minute back: here long enough for the database's clock, by which events are copied.
+    # The first sweep reads a minute back: here long enough for the database's clock, by which events are copied.
     monkeypatch.setattr(due, "FIRST_EVENTS_SECONDS", 1e9)
     for number in range(12):
         world.ask(f"ap_{number}", card_of(number))

@@ -115,7 +115,7 @@ def test_each_added_or_removed_item_must_be_named(chat: ChatServer, person: Clie
     model.script(wants("skills", ["SQL", "Go"]), wishes("Add Go to my skills"), Reply(text="Done."))
     assert person.say("Add Go to my skills").text == "Done."
     assert profile_of(chat, person)["skills"] == ["SQL", "Go"]
-    model.script(wants("skills", ["Go", "Rust"]))  # and SQL is gone
+    model.script(wants("skills", ["Go", "Rust"]))  # and SQL is removed
     assert waits(person.say("Add Rust to my skills"))
     model.script(wants("skills", ["SQL", "Go", "Rust", "Power"]))
     assert waits(person.say("Add Rust to my skills"))

@@ -105,7 +105,7 @@ def test_a_brake_on_a_frozen_database_takes_effect_or_says_it_may_have(
             gate.hold()
             asked = pool.submit(user.request, what, "/api/brake")
             if thaws:
-                until(lambda: gate.commands > 1, 10)  # it was written again
+                until(lambda: gate.commands > 1, 10)  # the write was retried
                 gate.discard()
                 assert asked.result().json()["state"] == "paused"
                 return
@@ -178,7 +178,7 @@ async def test_every_state_machine_stops_and_is_listed_in_the_receipt(
         status = await pause.release(services.signals, services.sweeps, braked, talk.clock)
         assert status.receipt
         talk.clock.advance(1)
-        # Kept after the release.
+        # The receipt is kept after the release.
         status = await pause.status(services.signals, services.sweeps, braked, talk.clock)
         assert (status.state, status.receipt and status.receipt.stopped) == ("running", (given.run_name,))
 

@@ -61,7 +61,7 @@ class Machines:
         if self.chance.random() < self.failing:
             raise Unavailable
         self.begun.setdefault(name, Execution(BriefingState.model_validate(given)))
-        if self.chance.random() < self.failing:  # it began, and nobody heard of it
+        if self.chance.random() < self.failing:  # it started, but the response was lost
             raise Unavailable
 
     def waiting(self) -> list[float]:

@@ -61,7 +61,7 @@ def test_pending_approvals_never_duplicate_a_subject_and_stay_few(
     while world.clock() < ends_at:
         world.clock.advance(chance.uniform(0.5, 3) * MINUTE)
         match chance.randrange(10):
-            case 0 | 1:  # a conversation is over, and says something sensitive
+            case 0 | 1:  # a conversation ended and contained something sensitive
                 memories += 1
                 ids = world.proposed(f"Secret {memories}")
                 world.request_memories(ids, batch_id=f"batch_{memories}")
@@ -79,7 +79,7 @@ def test_pending_approvals_never_duplicate_a_subject_and_stay_few(
                 told[tool] += 1
         pending = waiting(person)
         counted = Counter(subject for each in pending for subject in subjects(each))
-        # A proposal for several values does not end for one of them.
+        # A new proposal for one value does not close an older proposal for several.
         of_several = {s for each in pending if each["tool"] == "update_profile" for s in subjects(each)}
         twice = {subject for subject, count in counted.items() if count > 1 and subject not in of_several}
         assert twice == set(), [each["line"] for each in pending]

@@ -36,7 +36,7 @@ def decided_by(by: DecidedBy) -> Way:
 
 
 def by_mail(world: World, approval: Approval, verb: Verb) -> None:
-    world.clock.advance(601.0)  # what is asked in a chat is mailed after ten minutes
+    world.clock.advance(601.0)  # an approval from a chat is mailed after ten minutes
     assert world.decide(world.link(approval.id), verb).status == 200
 
 

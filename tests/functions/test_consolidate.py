@@ -157,7 +157,7 @@ class Someone:
             case list():
                 return [self._nobodys(item) for item in value]
             case float():
-                return round(value, 6)  # the laptop's database updates fifteen digits
+                return round(value, 6)  # an update in the local database keeps fifteen digits
             case _:
                 return value
 
@@ -252,7 +252,7 @@ async def test_consolidation_merges_only_the_labelled_paraphrases(
 async def test_equal_memories_are_merged_into_the_best_one(ada: Someone) -> None:
     ada.clock.advance(10)
     step = await ada.is_consolidated()
-    # Of 25 memories two may go.
+    # Of 25 memories, two may be removed.
     assert (step.planned, step.begun, step.merged) == (3, 2, 2)
     merged = await ada.merged()
     assert set(merged.items()) < {("b", "a"), ("c", "a"), ("d", "e"), ("e", "d")}
@@ -628,7 +628,7 @@ async def test_at_most_ten_outdated_memories_are_asked_about_in_one_night(new_us
 
 
 def without_client(services: ModelServices) -> ModelServices:
-    # The client gives a database for any name, also for "database".
+    # The client returns a database for any name, even for "database".
     return replace(services, mongo=cast(Any, None))
 
 
@@ -685,7 +685,7 @@ async def test_a_killed_run_is_completed_by_the_next_night(new_user: Callable[[]
         await until_killed(lambda services, ada=ada: ada.is_consolidated(services=services), ada.services, death)
         for night in ("night2", "night3", "night4"):
             await ada.is_consolidated(night)
-        # The nights have other names.
+        # The runs have other ids.
         assert without(await ada.all(), "replaced_in") == without(await unhurt.all(), "replaced_in"), death
 
 
@@ -725,7 +725,7 @@ async def test_forgetting_a_memory_during_a_merge_restores_the_merged_one(
         await ada.remembers("a", SAME[0], count=3)
         await ada.remembers("b", SAME[1])
         before = await ada.memory("b")
-        # Planned, and "b" gone: then it died. Its first write says that it runs.
+        # The run was planned and "b" merged before the crash. Its first write says that it is running.
         step = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
         await until_killed(lambda services, step=step: apply(services, step), ada.services, Death(2, after=True))
         assert await ada.merged() == {"b": "a"}
@@ -936,7 +936,7 @@ async def test_a_run_killed_halfway_can_be_undone_and_is_not_resumed(
         await ada.remembers_twice()
         await until_killed(lambda services, ada=ada: ada.is_consolidated(services=services), ada.services, death)
         if not await ada.journal():
-            continue  # it died before anything was written down
+            continue  # killed before the first write
         await ada.takes_back()
         assert without(await ada.all(), *NIGHTLY) == before, death
         assert (await ada.is_consolidated()).merged == 0

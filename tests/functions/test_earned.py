@@ -133,7 +133,7 @@ def test_approvals_on_ten_days_earn_autonomy_and_an_undo_ends_it(
     assert offer["rationale"] == "You opened and approved this on 10 different days, and changed nothing."
     assert decide(person, offer["approval_id"])["status"] == "done"
     assert earned(person) == {"update_application": ("L3", True)}
-    assert person.get("/api/autonomy")["level"] == "L1"  # of everything else
+    assert person.get("/api/autonomy")["level"] == "L1"  # for everything else
     before = as_it_stands(world)
     assert tells(person, model, INVITED, status="interview", next_at="2027-03-01T10:00:00+01:00") == ["done"]
     assert as_it_stands(world).status == "interview"
@@ -154,8 +154,8 @@ def test_approvals_on_ten_days_earn_autonomy_and_an_undo_ends_it(
     ("words", "change"),
     [
         ("They invited me to an interview", {"status": "interview"}),  # it does not say who
-        (INVITED, {"status": "interview", "notes": "Rude people"}),  # in place of the person's own words
-        (f"> {INVITED}\n\nWhat do I answer?", {"status": "interview"}),  # somebody else's words
+        (INVITED, {"status": "interview", "notes": "Rude people"}),  # instead of the user's own words
+        (f"> {INVITED}\n\nWhat do I answer?", {"status": "interview"}),  # quoted words
         (f"{INVITED}, and then they told me all of this: {'so much ' * 50}", {"status": "interview"}),
     ],
 )

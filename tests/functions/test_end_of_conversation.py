@@ -25,7 +25,7 @@ MACHINE_ARN = Template.load().arn("ExtractMemoriesMachine")
 def aws() -> Iterator[AwsServer]:
     with local_aws() as aws:
         aws.create_machine(MACHINE, {"StartAt": "Read", "States": {"Read": {"Type": "Succeed"}}})
-        aws.run(MACHINE, {"user_id": "nobody"})  # the first one takes seconds
+        aws.run(MACHINE, {"user_id": "nobody"})  # the first execution takes seconds
         yield aws
 
 

@@ -435,7 +435,7 @@ async def test_some_of_several_fields_can_be_approved_and_edited(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id, SEVERAL)
-    stage.change_elsewhere(user_id, skills=["Excel"])  # which the person leaves out
+    stage.change_elsewhere(user_id, skills=["Excel"])  # which the user leaves out
     done = await edited(services, approval, {"field": "headline", "value": "Chief Product Officer"})
     assert (done.status, done.outcome) == ("done", UPDATE_PROFILE.done_message)
     assert [change.name for change in done.preview.changes] == ["Headline"]
@@ -641,7 +641,7 @@ async def test_a_process_killed_during_an_unapproved_action_leaves_a_record_or_n
         await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
         stage.database["agent_conversations"].delete_many({"_id": "chat"})
         await services.conversations.create(user_id, "chat", NewTurn("run", "m", order, stage.clock()), "default")
-        return await asked(services, user_id)  # of which nothing is used but whose it is
+        return await asked(services, user_id)  # only its user id is used
 
     async def action(services: Services, approval: Approval) -> None:
         asking = replace(proposer(services, approval.user_id, "run", "chat"), message=order)
@@ -654,7 +654,7 @@ async def test_a_process_killed_during_an_unapproved_action_leaves_a_record_or_n
         was_decided = any(each.status != "pending" for each in found)
         for approval in found if was_decided else ():
             check_done_once(stage, await found_out(stage, services, approval))
-        if not was_decided:  # then the user is asked
+        if not was_decided:  # then approval is needed
             check_nothing_done(stage, begun.user_id)
         stage.database["agent_approvals"].delete_many({"_id": record})  # the next one has the same id
         done[was_decided] += 1
@@ -679,7 +679,7 @@ BECOMES: dict[Fault, tuple[Status, Status, int]] = {
     "html_after": SENT_ONCE_AND_DONE,
     "ingestion_waits": ("accepted", "done", 1),
     "ingestion_fails": ("accepted", "failed", 1),
-    "changed": ("done", "done", 3),  # the version that it names is none, and that is told with the true one
+    "changed": ("done", "done", 3),  # the version it names is wrong, and the response has the right one
     "busy": ("failed", "failed", 1),
     "forbidden": ("failed", "failed", 1),
     "version_unread": ("approved", "done", 1),
@@ -698,7 +698,7 @@ async def test_each_candidate_app_fault_is_reported_truthfully_and_reaches_a_fin
     approval = await asked(services, user_id, INGESTION if fault.startswith("ingestion") else CHANGE)
     if fault.startswith("hold"):
         monkeypatch.setattr(candidate_app, "TIMEOUT_SECONDS", 0.1)
-    again: list[Fault] = [fault] if fault == "version_unread" else []  # a reading is tried twice
+    again: list[Fault] = [fault] if fault == "version_unread" else []  # a read is tried twice
     stage.app.misbehave(fault, *again)
     first = await approved(services, approval)
     monkeypatch.undo()
@@ -715,7 +715,7 @@ async def test_each_candidate_app_fault_is_reported_truthfully_and_reaches_a_fin
     assert (last.status, len(stage.writes)) == (in_the_end, requests)
     assert stage.effects_on(user_id) == ([approval.id] if in_the_end == "done" else [])
     assert (last.outcome or "").startswith("It was refused, and nothing was done: ") == (in_the_end == "failed")
-    stage.app.api.release()  # what was held arrives late, under the same key
+    stage.app.api.release()  # the held request arrives late, with the same key
     until(lambda: not stage.app.api.held)
     if not fault.startswith("ingestion"):
         assert stage.profile_of(user_id).get("version", 0) == (in_the_end == "done")
@@ -725,7 +725,7 @@ async def test_a_lost_request_is_sent_again_with_its_idempotency_key(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
-    stage.app.misbehave("drop_before", "drop_before", "drop_before")  # a question is asked twice
+    stage.app.misbehave("drop_before", "drop_before", "drop_before")  # a lookup is tried twice
     assert (await approved(services, approval)).status == "unknown"
     stage.clock.advance(LOOK_SECONDS[-1])
     assert (await carried_out(services, approval)).status == "unknown", "nobody was there to be asked"
@@ -869,7 +869,7 @@ async def test_a_brake_or_lower_level_stops_a_resend(
     await forbid(services, user_id)
     stage.clock.advance(UNDELIVERABLE_SECONDS + 1)
     after = await carried_out(services, approval)
-    # What is braked may still be done later.
+    # An action stopped by the brake may still be executed later.
     assert (after.status, after.outcome) == (("unknown", FINDING_OUT) if why == STOPPED else ("failed", why))
     assert len(stage.writes) == 1
     check_nothing_done(stage, user_id)

@@ -82,7 +82,7 @@ async def test_only_messages_after_the_watermark_are_read(talk: Talk) -> None:
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
     _, _, *later = talk.asked("/chat/completions")
-    for read in later[:2]:  # who finds, and who judges
+    for read in later[:2]:  # the extractor and the judge
         assert "German" in read.body.decode()
         assert "Lisbon" not in read.body.decode()
 
@@ -173,7 +173,7 @@ async def test_without_a_judge_notes_are_stored_unchecked_and_not_used(talk: Tal
     await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.")
     talk.model.script(*NO_JUDGE)
     [step] = await talk.falls_silent()
-    assert not step.proposed  # nobody is asked about what nobody has checked
+    assert not step.proposed  # nobody is asked about unchecked notes
     assert await talk.remembered("unchecked") == ["Lives in Lisbon.", "Was diagnosed with diabetes in 2019."]
     assert await talk.services.memories.most_salient(talk.user_id, 20) == []
     assert await talk.services.memories.search(talk.user_id, "Lisbon", None, 5, talk.clock()) == []
@@ -194,7 +194,7 @@ async def test_an_unchecked_note_is_judged_within_an_hour_without_a_second_extra
     assert await talk.remembered("proposed") == ["Was diagnosed with diabetes in 2019."]
     assert await talk.remembered("unchecked") == []
     asked = [each.json["messages"][0]["content"][:20] for each in talk.asked("/chat/completions")]
-    assert sorted(asked) == sorted([JUDGE[:20]] * 3 + ["You compare notes about"[:20]])  # each alone by now
+    assert sorted(asked) == sorted([JUDGE[:20]] * 3 + ["You compare notes about"[:20]])  # each note alone by now
     assert await talk.falls_silent() == []
 
 
@@ -209,7 +209,7 @@ async def test_a_note_that_the_judge_cannot_process_does_not_block_the_others(ta
     talk.model.script(Reply(fault="content_risk", to=JUDGE))
     await talk.falls_silent()
     assert len(await talk.remembered()) == len(await talk.remembered("unchecked")) == 1
-    for days in range(2, 9):  # and it is never given up
+    for days in range(2, 9):  # it is never abandoned
         talk.clock.advance(extract_writer.LONGEST_CHECK_SECONDS)
         talk.model.script(Reply(fault="content_risk", to=JUDGE))
         assert len(await talk.falls_silent()) == 1, days
@@ -419,7 +419,7 @@ async def test_a_fact_repeated_after_its_correction_is_remembered(talk: Talk) ->
     ("verdict", "left"),
     [
         (("p1", "same", "nurse at Acme", "Acme"), 1),
-        (("p1", "same", "in Acme", "Acme"), 2),  # its quote stands in the other note
+        (("p1", "same", "in Acme", "Acme"), 2),  # its quote is in the other note
         (("p1", "same", "", "Acme"), 2),
         (("p1", "same", "nurse at Acme", ""), 2),
         (("p1", "same", "nurse at Acme", "at Acme"), 2),

@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 BEFORE = ("I live in Berlin.", "I speak German.", "I have two children.")
 START = 1_800_000_000.0
 SAID = (
-    "I moved from Berlin to Lisbon.",  # takes the place of what was
-    "I speak German.",  # known, and said once more
+    "I moved from Berlin to Lisbon.",  # replaces the previous one
+    "I speak German.",  # known, and repeated
     "I want to lead a product team.",  # new
     "I was diagnosed with diabetes in 2019.",  # sensitive
     "I work at Acme. As I said, I work at Acme.",  # twice in one conversation
@@ -61,7 +61,7 @@ async def anybody(talk: Talk) -> ExtractionState:
 
 async def run(services: ModelServices, step: ExtractionState, *states: str) -> ExtractionState:
     for state in states:
-        # As it passes from state to state.
+        # As passed from state to state.
         step = ExtractionState.model_validate((await READ[state](services, step)).out)
     return step
 
@@ -129,7 +129,7 @@ async def test_a_killed_extraction_picked_up_by_the_next_sweep_has_the_same_resu
     for state in READ:
         place = STATES.index(state)
         step = await run(talk.services, await anybody(talk), *STATES[:place])
-        first = 1 if state == "move_watermark" else 2  # the others first say that they run
+        first = 1 if state == "move_watermark" else 2  # the other states first store that they are running
         await dies(talk.services, Death(first, after=True), READ[state], step)
         await run(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r2"), *READ)
         assert await memories(talk) == whole, state

@@ -143,7 +143,7 @@ CASES: dict[str, Case] = {
         (Reply(HALF, finish_reason="insufficient_system_resource"),), model_calls.BROKE_OFF, "Half of it."
     ),
     "no end in sight": Case((Reply(["Half of ", *MORE * 99], chunk_delay=0.1),), DEADLINE, "Half of ", seconds=SHORT),
-    # odd, and an answer all the same
+    # unusual, but still an answer
     "no [DONE]": answers(Reply(HALF, fault="no_done"), said="Half of it."),
     "ids, names, times to wait and comments": answers(Reply(HALF, fault="other_lines"), said="Half of it."),
     "empty choices": answers(Reply(HALF, fault="empty_choices"), said="Half of it."),
@@ -199,13 +199,13 @@ CASES: dict[str, Case] = {
 
 
 ENDINGS = (
-    "503",  # refused, before a word
-    "500 once",  # refused, and answered
+    "503",  # rejected before the first word
+    "500 once",  # rejected, then answered
     "no first byte",  # at the deadline
     "stalls",  # at the deadline, after a word
     "cut",  # broken off by the provider
-    "too long",  # cut, of which the library says nothing
-    "no [DONE]",  # odd, and answered
+    "too long",  # truncated, which the library does not report
+    "no [DONE]",  # unusual, but answered
     "the name of a tool in every delta",
     "a call in words",
     "calls in words, twice",
@@ -353,7 +353,7 @@ def test_nothing_from_a_failed_provider_is_stored(doubled: ChatServer, model: Mo
 class InAHurry(Client):
     """A user whose turns have a short deadline, as set by the function's adapter."""
 
-    # On loopback nothing is encrypted, and to load the certificates takes as long as a turn.
+    # On loopback nothing is encrypted, and loading the certificates takes as long as a turn.
     http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=20, verify=False))
     seconds: float = 4.0
 
@@ -435,7 +435,7 @@ def happens(
 
     if next_is_answered:
         model.reset()
-        model.fault = Reply("Here again.")  # also to a request of the failed turn that arrives late
+        model.fault = Reply("Here again.")  # also for a late request of the failed turn
         user.seconds = 15
         _, events = say(user, protocol, "And now?", conversation_id, "m2")
         VALID[protocol](events)

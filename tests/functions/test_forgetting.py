@@ -220,7 +220,7 @@ async def test_a_correction_while_its_memory_is_being_forgotten_is_rejected_with
     monkeypatch.setattr(Messages, "exclude_from_prompts", exclude_from_prompts)
     await forgets(talk, known)
     assert await talk.remembered() == []
-    # Until after the last write: what was made of it meanwhile is made anew.
+    # Until after the last write: anything derived meanwhile is derived again.
     assert await talk.services.memories.last_withdrawn_at(talk.user_id) == talk.clock()
 
 

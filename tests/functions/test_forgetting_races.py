@@ -118,7 +118,7 @@ async def test_an_extraction_begun_before_a_forgetting_does_not_store_it_afterwa
     if late:
         await extract_writer.store(talk.services, step)
     else:
-        with pytest.raises(NotFound):  # and it is read anew
+        with pytest.raises(NotFound):  # and it is extracted again
             await extract_writer.store(talk.services, step)
         await talk.is_read(ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     assert await talk.remembered() == ["Speaks German."]
@@ -160,7 +160,7 @@ async def test_an_erasure_during_the_models_call_leaves_no_memory(talk: Talk) ->
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extract_reader, "find_notes", and_meanwhile)
-        # Who leaves pulls the brake first: it stops the extraction, if that looks while it is on.
+        # An erasure pulls the brake first, which stops the extraction if it checks the brake in time.
         with pytest.raises((NotFound, Braked)):
             await extract_reader.extract(talk.services, step)
     await leaving[0]

@@ -235,7 +235,7 @@ def test_every_figure_in_home_briefing_mail_and_badge_matches_the_stores(
     suggested = [each["label"] for each in person.get("/api/suggestions") if each["does"] == "review"]
     assert [int(re.sub(r"\bone\b", "1", label).split()[2]) for label in suggested] == [len(queue)] * bool(queue)
 
-    # A briefing over the same time, and its mail.
+    # A briefing for the same period, and its mail.
     async def brief(services: Any) -> None:
         await services.briefing_plans.change(USER, {"on": True}, world.clock())
         await services.briefing_plans.advance_marks(USER, dict.fromkeys(SOURCES, seconds(home["since"])))

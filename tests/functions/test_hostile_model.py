@@ -258,7 +258,7 @@ class Hijacked:
             tried += [(name, {"query": "prices"}) for name in (*NAMES, *self.addresses)]
             tried += [("query_user_knowledge", each) for each in ({"query": LONG}, {LONG: 1}, {"query": [LONG]}, LONG)]
             tried += [each for name in sorted(CHANGING) for each in self._no_proposals(name)]
-            # Some of each, and now and then what a stranger wrote before them.
+            # Some of each, and sometimes untrusted text before them.
             tried += [("get_user_profile", {})] * 10
             proposals = [*self._proposals(), *self._proposals()]
             self.proposals.update(text_of(*each) for each in proposals)
@@ -294,7 +294,7 @@ class Hijacked:
 
     def _no_proposals(self, name: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
         for arguments in self._arguments({"field": "headline", "name": "roles", "value": "x", "card_id": "x"}):
-            # No arguments at all are what this tool needs, and null is read as none.
+            # This tool needs no arguments, and null is read as none.
             needs_none = name == "ingest_linkedin_profile"
             if arguments != "" and not (needs_none and arguments == "null"):
                 yield name, arguments
@@ -588,7 +588,7 @@ def let_loose(
     with ThreadPoolExecutor(len(attackers)) as pool:
         while len(made) < CALLS:
             number += 1
-            # So many that it does not come to its senses before the round is over.
+            # So many that the hijacked model does not run out of replies before the round is over.
             wanted = len(attackers) * TURNS_A_ROUND * (MOST_CALLS + 2)
             waiting += islice(replies, wanted - len(waiting))
             model.forget_requests()
@@ -604,7 +604,7 @@ def let_loose(
                     check_shown(events, who, [*attackers, *others])
             said = check_prompts(model, attackers, others)
             answered = [reply for reply, is_turn in zip(waiting, said, strict=False) if is_turn]
-            # What has no name is no call (`ToolCallReader`).
+            # A call without a name is not a call (`ToolCallReader`).
             made += [call for reply in answered for call in reply.tool_calls if call["name"].strip()]
             del waiting[: len(said)]
     return made
@@ -684,7 +684,7 @@ class Effects:
             )
         said = {key for key, record in records.items() if record["status"] == "done"}
         assert said <= {each["key"] for each in done if each["status"] == "done"}
-        # A change of preferences moves the profile's version too.
+        # A change of preferences also increases the profile's version.
         moved_by = {candidate_data.CANDIDATES: ("profile", "preferences"), candidate_data.PREFERENCES: ("preferences",)}
         for collection, subjects in moved_by.items():
             effects = Counter(each["user_id"] for each in done if each["subject"] in subjects)

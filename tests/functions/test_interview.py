@@ -300,7 +300,7 @@ def test_concurrent_answers_from_two_tabs_are_neither_lost_nor_repeated(
         assert [each.name for each in events][-1] == "done"
     assert state_of(chat, conversation_id)["turns"] == 2
     client.post(second)
-    client.post(second)  # of a tab that did not hear the answer
+    client.post(second)  # from a tab that did not get the answer
     kept = [each["content"] for each in client.get(f"/api/conversations/{conversation_id}")["messages"]]
     assert kept[2::2] == ["I led a team at Acme", "We were eight people"]
     assert state_of(chat, conversation_id)["turns"] == 3

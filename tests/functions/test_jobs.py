@@ -150,7 +150,7 @@ def test_another_users_match_cannot_be_read_or_changed(seeker: Client, connected
 
 def test_the_weights_learned_from_thumbs_can_be_read_and_reset(seeker: Client, connected: ChatServer) -> None:
     match_id = found(connected, seeker.user_id)
-    for _ in range(2):  # the same once more changes nothing
+    for _ in range(2):  # repeating it changes nothing
         judged = seeker.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": "up"}).json()
         assert judged["verdict"] == "up"
     weights = seeker.get("/api/jobs/weights")["items"]

@@ -190,7 +190,7 @@ def test_no_turn_starts_after_the_stages_daily_budget_is_spent(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     clock = FakeClock()
-    clock.advance(400 * 86_400)  # a day on which no other test spends
+    clock.advance(400 * 86_400)  # a day on which no other test spends anything
     model.script(Reply(text="Dear.", usage=USAGE))
     with limited(chat, client, clock, stage_day_ceiling_usd=USAGE_USD / 4, turn_ceiling_usd=1) as user:
         assert user.say("Hello").last.name == "done"

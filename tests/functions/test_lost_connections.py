@@ -131,7 +131,7 @@ def test_an_answer_is_stored_once_a_frozen_database_recovers(
     assert told[-1].name == "error"
 
     def is_kept() -> bool:
-        user.say("Hello, in another conversation")  # a turn tries briefly; if the machine is busy, so does the next one
+        user.say("Hello, in another conversation")  # a turn tries briefly; on a busy machine, the next one tries again
         answer = user.get(f"/api/conversations/{conversation_id}")["messages"][-1]
         return (answer["content"], answer["role"]) == ("Every word of it is here.", "assistant")
 

@@ -52,7 +52,7 @@ def read(world: World) -> Any:
     assert mail.headers["From"] == [SENDER]
     assert mail.headers["To"] == [ADDRESS]
     assert (len(mail.text_plain), len(mail.text_html), mail.attachments) == (1, 1, [])
-    # As RFC 8058 has it: one address, and the one thing that is posted to it.
+    # As in RFC 8058: one address, and one value to post to it.
     [unsubscribe] = mail.headers["List-Unsubscribe"]
     assert mail.headers["List-Unsubscribe-Post"] == ["List-Unsubscribe=One-Click"]
     assert re.fullmatch(rf"<{re.escape(APPROVE_URL)}/unsubscribe/[\w-]{{43}}>", unsubscribe)

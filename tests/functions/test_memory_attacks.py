@@ -398,7 +398,7 @@ async def test_an_undo_killed_at_any_write_can_be_repeated_with_the_same_result(
             ["Lives in Lisbon", "Lives in Porto"],
             ["Lives in Lisbon"],
         )
-        with suppress(NotFound):  # it was undone before the process died
+        with suppress(NotFound):  # it was undone before the crash
             await undo(user.services, user.user_id, porto)
         assert await user.remembered() == ["Lives in Lisbon"], (death.at, death.after)
         assert "Porto" not in str(await user.raw())

@@ -80,7 +80,7 @@ def test_the_agent_explains_a_memory_with_its_quote_and_date(client: Client, mod
     answer = client.say("Why do you know that I live in Lisbon?")
     assert "“Remember that I live in Lisbon”" in answer.text
     assert re.search(r"On \w+, \w+ \d+, \d{4} you wrote", answer.text)
-    # Nor the title of where: it may name what was forgotten.
+    # The title of its source is left out too: it may name forgotten content.
     assert told(model)["memories"][0].keys() == {"id", "type", "content", "told_on", "how_sure", "quote", "said_on"}
     [step] = steps_of(client, answer)
     assert (step["name"], step["effect"]) == ("explain_memory", "read")
@@ -117,7 +117,7 @@ def test_a_found_memory_has_its_reason_its_date_and_its_history(client: Client, 
     assert (found["content"], found["how_sure"], found["type"]) == ("Lives in Lisbon.", "sure", "fact")
     assert found["score"].keys() == {"meaning", "words", "salience", "total"}
     assert found["told_on"] == found["before"][0]["until"]
-    assert "since" not in found  # of what was wrong before nobody knows since when it is otherwise
+    assert "since" not in found  # since when a corrected memory is true is unknown
     assert found["before"][0]["content"] == "Lives in Berlin."
     assert "id" in found
 

@@ -36,7 +36,7 @@ def test_providers_accept_ten_turns_with_tools_and_an_about_text(client: Client,
     assert {body["model"] for body in asked} == {"deepseek-flash", "deepseek-v4-pro"}
     assert [body["tool_choice"] for body in asked if body["model"] == "deepseek-v4-pro"] == [
         "required"
-    ] * 2  # the About, and what judges a memory
+    ] * 2  # the About text, and the judge of a memory
     assert all(body["thinking"] == {"type": "disabled"} for body in asked)
 
 

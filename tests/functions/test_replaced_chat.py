@@ -220,7 +220,7 @@ def test_an_undo_forged_by_a_replaced_chat_is_not_executed(world: World, chat_da
 def test_a_link_forged_by_a_replaced_chat_decides_nothing(
     world: World, chat_database: ChatsDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mailed = world.link(IDS[0])  # of its own approval, say
+    mailed = world.link(IDS[0])  # for example of its own approval
     for number, each in enumerate(IDS):
         mine = base64.urlsafe_b64encode(bytes([number]) * 32).decode().rstrip("=")
         chat_database.set(each, links=[hash_of(mine), hash_of(mailed)])

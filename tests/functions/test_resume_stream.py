@@ -145,7 +145,7 @@ def test_another_user_cannot_resume_a_stream(client: Client, model: ModelServer)
         conversation = next(events).data["conversation_id"]
         assert neighbour.request("GET", f"/api/chat/{conversation}/stream").status_code == 204
         assert client.http.get(f"{client.url}/api/chat/{conversation}/stream").status_code == 401
-        next(event for event in events if event.name == "text_delta")  # so that the model is what is waited for
+        next(event for event in events if event.name == "text_delta")  # so that the turn waits for the model
         model.release()
         assert list(events)[-1].name == "done"
 

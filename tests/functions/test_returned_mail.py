@@ -109,7 +109,7 @@ def test_a_bounced_mail_stops_mails_to_its_address_and_is_shown_in_the_queue(
 @pytest.mark.parametrize(
     "about",
     [
-        {"bounce": {**BOUNCE, "bounceType": "Transient"}},  # such as an answer by machine
+        {"bounce": {**BOUNCE, "bounceType": "Transient"}},  # such as an automatic reply
         {"complaint": {**COMPLAINT, "complaintFeedbackType": "not-spam"}},
     ],
     ids=["out of office", "no spam"],

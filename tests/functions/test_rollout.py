@@ -236,7 +236,7 @@ def test_a_killed_turn_is_counted_once_as_failed(
 ) -> None:
     client = user(True)
     conversation_id = client.say("Hello").conversation_id
-    if is_first:  # as if the process had died before it answered
+    if is_first:  # as if the process had died before the response
         trial["agent_variant_counts"].delete_many({"user_id": client.user_id})
         trial["agent_messages"].delete_many({"user_id": client.user_id})
         trial["agent_conversations"].update_one(

@@ -54,7 +54,7 @@ class Person:
 @pytest.fixture
 async def services(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[ChatServices]:
     made = await bootstrap_chat(settings_for(mongodb_uri, model.base_url, database_name), clock=FakeClock())
-    # Everybody is in the trial: half has the variant.
+    # All users are in the trial: half have the variant.
     await made.rollouts.change(lambda _: begin_trial(Rollout(), "brief", ("chat",), 50, 0.0, "t1", ""))
     yield made
     await made.close()
@@ -88,7 +88,7 @@ async def test_a_turn_killed_at_any_write_is_counted_once(
         model.script(Reply(text="Fine."))
         with suppress(Killed):
             await person.says("first" if is_first else "then", mortal(services, death))
-        if not death.came:  # what is kept every half second was not due
+        if not death.came:  # the half-second write was not due
             continue
         had_begun = await person.began() and death.writes > 0
         person.clock.advance(10)

@@ -121,7 +121,7 @@ def test_all_reads_of_a_turn_but_the_brake_are_sent_before_any_response(
         turn = threading.Thread(target=client.say, args=("And now?", wanted), kwargs={"message_id": "m3"})
         turn.start()
         try:
-            # The brake alone is read after the claim: either the turn sees it, or who pulls it sees the turn.
+            # Only the brake is read after the claim: either the turn sees the brake, or whoever pulls it sees the turn.
             until(lambda: gate.commands == commands - 1, 2.5)
             assert len(model.requests) == asked_before
         finally:

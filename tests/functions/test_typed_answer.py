@@ -93,7 +93,7 @@ def test_a_public_or_irreversible_change_is_decided_only_on_its_card(
 ) -> None:
     model.script(Reply(tool_calls=[{"name": tool, "arguments": {"card_id": "one"}}]))
     first = person.say("Do something with my card")
-    for _ in range(2):  # said again, too
+    for _ in range(2):  # also when repeated
         answer = says(person, model, words, first)
         assert (answer.text, model.requests) == (USE_THE_CARD, [])
         assert asked(answer)["approval_id"] == asked(first)["approval_id"]
@@ -226,7 +226,7 @@ def test_a_typed_yes_decides_no_older_card_above_a_newer_one(
 ) -> None:
     model.script(wants())
     first = person.say("A better headline?")
-    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:  # as a workflow asks, after the answer
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:  # as a workflow proposes, after the answer
         records = mongo[chat.settings.mongodb_database]["agent_approvals"]
         [below] = records.find({"user_id": person.user_id})
         newer = {"_id": f"{below['_id']}2", "run_id": "workflow", "created_at": below["created_at"] + 1}

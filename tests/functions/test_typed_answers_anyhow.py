@@ -93,7 +93,7 @@ def test_no_typed_message_without_its_answers_id_changes_a_record(
         words, named, before = chance.choice((*YES, *NO, *OTHER)), names(chance, talk, tab), talk.records()
         talk.says(words, named, tab)
         after = {key: status for key, status in talk.records().items() if before.get(key, status) != status}
-        changed = {key for key, status in after.items() if status != "changed"}  # a newer proposal ends an older one
+        changed = {key for key, status in after.items() if status != "changed"}  # a newer proposal closes an older one
         assert changed <= ({talk.asks[named]} if named in talk.asks else set()), (words, named)
         assert not changed or words in (*YES, *NO)
         decided += len(changed)

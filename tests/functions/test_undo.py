@@ -112,7 +112,7 @@ async def test_an_action_with_an_inverse_is_undone_exactly(
     approval = await done(services, user_id, proposal)
     assert approval.undo_until == pytest.approx(stage.clock() + UNDO_SECONDS)
     assert of(stage, collection, user_id) != stood
-    await services.autonomy.set_level(user_id, level, to_datetime(stage.clock()))  # it is their own act
+    await services.autonomy.set_level(user_id, level, to_datetime(stage.clock()))  # it is the user's own act
     undone = await undo(services, user_id, approval.id)
     assert (undone.status, undone.decided_by, undone.undoes) == ("done", "undo", approval.id)
     assert of(stage, collection, user_id) == (stood or [{"user_id": user_id}])

@@ -84,7 +84,7 @@ def test_updates_follow_a_draft_until_it_ends(chat: ChatServer, client: Client) 
     with_database(chat, lambda database: Drafts(database).add(draft))
     types, cursor, active = since(client, cursor)
     assert (sorted(types), active) == (["activity", "draft"], True)
-    # Progress is no event.
+    # Progress is not an event.
     told = {"label": "Drafting 3 of 6 sections"}
     with_database(chat, lambda database: Drafts(database).update(client.user_id, draft.id, chat.clock() + 1, **told))
     [item] = client.get(f"/api/updates?after={cursor}")["items"]

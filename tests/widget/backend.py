@@ -222,7 +222,7 @@ class ScriptedBackend:
             if decision["args_digest"] != record["args_digest"]:
                 return error(409, "changed", "This is not what you were shown. Please look at it again.")
             args = record["args"] | decision.get("args", {})
-            # What is about memories loses its texts with the decision.
+            # An approval of memories loses its texts when decided.
             nothing = {
                 "title": record["preview"]["title"],
                 "changes": [],

@@ -31,7 +31,7 @@ class Clock:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.now = NOON
-        # Installed earlier than it is stopped: until it is stopped it runs, and it cannot be stopped in its past.
+        # Installed earlier than it is paused: until then the clock runs, and it cannot be paused in its past.
         page.clock.install(time=self.now - 3_600)
         page.clock.pause_at(self.now)
 
@@ -40,7 +40,7 @@ class Clock:
         self.page.clock.run_for(seconds * 1000)
 
 
-# Not for the whole session: while playwright runs, its event loop counts as running, and asyncio.run() refuses to.
+# Not for the whole session: while Playwright runs, its event loop counts as running, and asyncio.run() fails.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None and os.environ.get("CI"):

@@ -136,7 +136,7 @@ def opened(page: Page, backend: ScriptedBackend) -> Callable[..., Card]:
     def open_with(*views: dict[str, Any]) -> Card:
         backend.active = True
         backend.keep("c1", "My headline", asked("m1", "Better"), answered("Shall I?", approvals=list(views)))
-        # Until the first answer nothing is planned that time could bring about.
+        # Until the first response no timer is set.
         with page.expect_event("requestfinished", lambda request: request.url.endswith(UPDATES)):
             widget = visit(page)
         widget.rows.get_by_role("button", name="My headline").first.click()
@@ -452,7 +452,7 @@ def test_a_failed_decision_is_reported_on_its_card_and_can_be_repeated(
 
 @pytest.mark.thorough
 def test_a_second_decision_shows_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
-    # Another record in its place: an update that is on its way tells of it as it was.
+    # Replaced by another record: a response already being sent still has the old state.
     backend.approvals["ap_1"] = {**backend.approvals["ap_1"], "status": "rejected", "decided_by": "link"}
     backend.refuse(409, "changed", "There is nothing new in this.")
     card.press("Approve")
@@ -817,7 +817,7 @@ def test_a_new_approval_appears_in_the_open_queue_and_an_empty_queue_says_so(
     widget.button("Approvals").click()
     queue = page.get_by_role("dialog", name="Waiting for you")
     expect(queue.get_by_text("You’re all caught up.")).to_be_visible()
-    backend.active = False  # nothing runs: what was proposed at night is asked now
+    backend.active = False  # nothing is running: a change proposed at night is pending now
     backend.ask(approval(conversation_id="c2"))
     for _ in range(10):  # an answer comes when it comes, and sets the next timer; in half a minute all would be asked
         clock.run(2)

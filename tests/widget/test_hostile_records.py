@@ -140,7 +140,7 @@ def _documents(page: Page, backend: ScriptedBackend) -> Locator:
 def _applications(page: Page, backend: ScriptedBackend) -> Locator:
     kept = hostile(test_jobs.application(), "id", "status", "next_at", "applied_at", "updated_at")
     backend.jobs.applications = {"app_1": kept | {"job": kept["job"] | {"id": "j1"}}}
-    page.reload()  # whether there are applications is asked for once
+    page.reload()  # the element asks only once whether there are applications
     ready(page)
     place = view(page, "Jobs")
     look_at(page, "Applications")

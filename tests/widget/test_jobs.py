@@ -15,7 +15,7 @@ from tests.widget.test_axe import WIDTHS, each_screen, violations
 from tests.widget.test_elements import tomorrow, view
 from tests.widget.test_widget import ready
 
-# Only the widget's sources and its scripted backend decide them.
+# The results depend only on the widget's sources and its scripted backend.
 pytestmark = pytest.mark.thorough
 
 TITLE, OTHER = "Head of Product", "Product Lead"

@@ -349,7 +349,7 @@ def test_a_search_says_when_it_matched_words_only(desk: Page, backend: ScriptedB
     expect(rows_of(desk)).to_have_count(2)
     desk.get_by_role("searchbox", name="Search memories").fill("where I live")
     desk.get_by_role("searchbox", name="Search memories").press("Enter")
-    expect(rows_of(desk)).to_have_count(1)  # what is unchecked is found by no search
+    expect(rows_of(desk)).to_have_count(1)  # unchecked memories are not found by a search
     expect(rows_of(desk)).to_contain_text("Lives in Lisbon.")
     if said:
         expect(desk.locator("qwestly-memories")).to_contain_text(said)

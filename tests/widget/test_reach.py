@@ -14,7 +14,7 @@ from tests.widget.test_widget import answered, asked, ready
 
 WIDTHS = {"half of 1440": 720, "tablet": 768, "phone": 360}
 MOST_PRESSES = 160
-# What can be pressed or typed into now; of a group of radio buttons the keyboard stops at one.
+# The controls that can be pressed or typed into now; the keyboard stops at one of a group of radio buttons.
 CONTROLS = """name => {
     const found = [];
     const walk = root => {

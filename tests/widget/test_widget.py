@@ -179,7 +179,7 @@ def test_characters_and_events_split_across_chunks_are_reassembled(widget: Widge
     widget.say("Bonjour")
     piece = sse("text_delta", content="lo, Zoë 🦉")
     middle = piece.index("🦉".encode()) + 2
-    # What is seen of a chunk's first event shows that the half event behind it has been read too.
+    # When a chunk's first event is shown, the half event after it has been read too.
     stream.begin().raw(sse("text_delta", content="Hel") + piece[:middle])
     expect(widget.words).to_have_text("Hel")
     stream.raw(piece[middle:] + b": keep-alive\n\nevent: text_delta\r\nda")
@@ -1406,7 +1406,7 @@ def test_pathological_markdown_renders_quickly(widget: Widget, backend: Scripted
     text = "\n\n".join([*words, "The end"])
     backend.stream().begin().text(text).done("The end")
     widget.say("Go on")
-    # Half a second, whatever the machine has to do besides; what grows by the cube of the words takes many minutes.
+    # This takes half a second, whatever the load of the machine; rendering in cubic time would take many minutes.
     expect(widget.words).to_have_text("The end", timeout=60_000)
 
 
