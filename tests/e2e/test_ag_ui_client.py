@@ -125,7 +125,7 @@ def test_the_conversation_continues_from_the_stored_messages(page: Page, model: 
     ],
     ids=["yes", "in other words", "no", "cancelled"],
 )
-def test_an_approval_interrupts_and_is_resumed(
+def test_an_approval_interrupts_the_run_and_resumes_it(
     page: Page,
     client: Client,
     model: ModelServer,

@@ -344,7 +344,7 @@ def test_a_reloaded_page_has_the_conversation_and_can_continue(
     assert "Hello Ada." in model.requests[-1].body.decode()
 
 
-def test_a_reloaded_page_shows_what_failed_and_what_was_stopped(
+def test_a_reloaded_page_has_the_partial_answer_of_a_failed_turn_and_can_continue(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer
 ) -> None:
     model.script(Reply(text=["Half of ", "it."], fault="cut"), Reply(fault=400), Reply(text="Here I am."))

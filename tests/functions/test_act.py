@@ -92,7 +92,7 @@ def test_an_unverified_caller_decides_nothing(world: World, given: dict[str, Any
     assert headline(world) == "Product Manager"
 
 
-def test_a_decision_and_an_undo_through_the_api_are_one_invoke_each(world: World, person: Client) -> None:
+def test_a_decision_and_an_undo_through_the_api_take_one_invocation_each(world: World, person: Client) -> None:
     world.ask()
     posted = person.request("POST", f"/api/approvals/{ONE}/decision", json=decision(world)).json()
     assert posted["status"] == "done"
@@ -104,7 +104,7 @@ def test_a_decision_and_an_undo_through_the_api_are_one_invoke_each(world: World
 
 
 @pytest.mark.parametrize(("words", "status"), [("Yes.", "done"), ("no", "rejected")])
-def test_a_typed_decision_is_read_from_the_stored_message_with_one_invoke(
+def test_a_typed_decision_is_read_from_the_stored_message_in_one_invocation(
     world: World, person: Client, model: ModelServer, words: str, status: str
 ) -> None:
     model.script(wants())
@@ -173,7 +173,7 @@ class LosesAnswers(Wire):
         return Lost()
 
 
-def test_a_lost_invoke_response_is_requested_again_without_a_second_execution(
+def test_a_lost_invocation_response_is_retried_without_a_second_execution(
     world: World, chat: ChatServer, person: Client
 ) -> None:
     world.ask()

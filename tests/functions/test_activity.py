@@ -60,7 +60,7 @@ def with_services(world: World) -> Services:
 ALL = ["approval.asked", "approval.approved", "approval.executing", "approval.done"]
 
 
-def test_a_decided_and_done_approval_is_in_the_feed_with_its_permission(world: World) -> None:
+def test_a_decided_and_executed_approval_is_in_the_feed_with_its_permission(world: World) -> None:
     asked_and_done(world, with_services(world))
     assert told(world) == ALL
     [done] = [each for each in in_feed(world).values() if each.type == "approval.done"]

@@ -102,13 +102,13 @@ def day(written: Write) -> Day:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_an_ordinary_day_rings_no_alarm(day: Day) -> None:
+def test_an_ordinary_day_triggers_no_alarm(day: Day) -> None:
     day.turns = 3
     assert day.rung(minutes=24 * 60) == set()
 
 
 @pytest.mark.parametrize("turns", [5, 50, 500, 5_000])
-def test_two_percent_of_failed_turns_ring_less_than_once_a_year_at_any_traffic(turns: int) -> None:
+def test_two_percent_of_failed_turns_trigger_less_than_one_alarm_a_year_at_any_traffic(turns: int) -> None:
     """Computed from the tail of the binomial distribution, for each ten-minute window of a day."""
     expression = next(
         each["Expression"]
@@ -142,7 +142,7 @@ def lines_of_a_failed_turn(client: Client, model: ModelServer, written: Write) -
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("share", "rings"), [(1.0, True), (0.1, True), (0.02, False)])
-def test_a_failing_provider_rings_from_a_share_of_failed_turns(
+def test_a_failing_provider_triggers_an_alarm_from_a_share_of_failed_turns(
     client: Client, model: ModelServer, written: Write, day: Day, share: float, rings: bool
 ) -> None:
     failed = lines_of_a_failed_turn(client, model, written)
@@ -159,13 +159,13 @@ def test_a_failing_provider_rings_from_a_share_of_failed_turns(
     assert day.rung(some_fail) == ({"TurnsFail"} if rings else set())
 
 
-def test_a_rejected_api_key_rings_at_once(day: Day) -> None:
+def test_a_rejected_api_key_triggers_an_alarm_at_once(day: Day) -> None:
     refused = iter([True])
     rung = day.rung(lambda: observability.measure_refusal("deepseek:x", 401) if next(refused, False) else None)
     assert rung == {"ModelRefused"}
 
 
-def test_turns_close_to_the_timeout_ring(day: Day) -> None:
+def test_turns_close_to_the_timeout_trigger_an_alarm(day: Day) -> None:
     def slow() -> None:
         for _ in range(TURNS_A_MINUTE):
             observability.measure_turn("complete", {**RECEIPT, "total_ms": 240_000}, {})
@@ -193,14 +193,14 @@ def address(chat: ChatServer, slots: Slots) -> Iterator[str]:
         yield url
 
 
-def test_a_chat_without_free_slots_rings(day: Day, slots: Slots, address: str, client: Client) -> None:
+def test_a_chat_without_free_slots_triggers_an_alarm(day: Day, slots: Slots, address: str, client: Client) -> None:
     name = LOCAL.name(CHAT)
     with slots.taken(name), slots.taken(name), Client(address, client.user_id) as user:
         assert user.request("POST", "/api/chat", json={"message": "Hello"}).status_code == 429
     assert day.rung(lambda: counted(day, slots)) == {"DoorsThrottled"}
 
 
-def test_a_url_that_returns_5xx_rings(day: Day, slots: Slots, client: Client) -> None:
+def test_a_url_that_returns_5xx_triggers_an_alarm(day: Day, slots: Slots, client: Client) -> None:
     turns, others = (front.UrlFunction(LOCAL.name(each), LOCAL.timeout(each)) for each in (CHAT, API))
     nobody = "http://127.0.0.1:9"
     there = front.Front(nobody, nobody, turns=turns, others=others, limits=UrlLimits(slots))
@@ -237,7 +237,7 @@ SCHEDULED = (
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_dead_database_makes_all_sweep_alarms_ring(
+def test_a_dead_database_triggers_all_sweep_alarms(
     day: Day, slots: Slots, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     functions = Functions(slots)
@@ -285,7 +285,7 @@ def test_a_dead_database_makes_all_sweep_alarms_ring(
 
 
 @pytest.mark.thorough
-def test_the_third_mail_rejected_by_ses_rings(day: Day, world: World, written: Write) -> None:
+def test_the_third_mail_rejected_by_ses_triggers_an_alarm(day: Day, world: World, written: Write) -> None:
     world.wire.failing["send_email"] = REFUSED
     world.ask()
     world.clock.advance(HOUR)
@@ -299,33 +299,33 @@ def test_the_third_mail_rejected_by_ses_rings(day: Day, world: World, written: W
     assert day.rung(lambda: day.cloudwatch.read_lines(day.now + MINUTE, next(told))) == {"MailsFail"}
 
 
-def test_a_missing_sweep_of_approvals_rings(day: Day) -> None:
+def test_a_missing_sweep_of_approvals_triggers_an_alarm(day: Day) -> None:
     day.sweeps = False
     assert day.rung() == {"ApprovalsWait"}
 
 
-def test_a_missing_sweep_of_conversations_rings(day: Day) -> None:
+def test_a_missing_sweep_of_conversations_triggers_an_alarm(day: Day) -> None:
     day.reads = False
     assert day.rung() == {"MemoriesWait"}
 
 
-def test_a_missing_sweep_of_briefings_rings(day: Day) -> None:
+def test_a_missing_sweep_of_briefings_triggers_an_alarm(day: Day) -> None:
     day.briefs = False
     assert day.rung() == {"BriefingsWait"}
 
 
-def test_a_missing_sweep_of_job_searches_rings(day: Day) -> None:
+def test_a_missing_sweep_of_job_searches_triggers_an_alarm(day: Day) -> None:
     day.searches = False
     assert day.rung(minutes=RINGS_WITHIN + 5) == {"JobsWait"}
 
 
-def test_a_missing_check_of_the_rollout_rings(day: Day) -> None:
+def test_a_missing_check_of_the_rollout_triggers_an_alarm(day: Day) -> None:
     day.looks = False
     assert day.rung() == {"RolloutHeld"}
 
 
 @pytest.mark.thorough
-def test_failing_turns_of_a_variant_ring_its_own_alarm_and_not_the_overall_one(day: Day) -> None:
+def test_failing_turns_of_a_variant_trigger_its_own_alarm_and_not_the_overall_one(day: Day) -> None:
     of_variant = {**RECEIPT, "variant": "brief", "own_first_text_ms": 90}
 
     def one_in_four() -> None:
@@ -361,14 +361,14 @@ SILENT_WITHOUT_SWEEPS = ("ApprovalsWait", "BriefingsWait", "MemoriesWait", "Roll
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", OWN)
-def test_each_alarm_on_our_own_metrics_rings_without_others(day: Day, case: str) -> None:
+def test_each_alarm_on_our_own_metrics_is_triggered_without_others(day: Day, case: str) -> None:
     rung = day.rung(OWN[case])
     assert rung - {"CostOfDayHigh"} == {case.partition(",")[0]}
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_an_expensive_day_rings_although_no_single_hour_does(day: Day) -> None:
+def test_an_expensive_day_triggers_an_alarm_although_no_single_hour_does(day: Day) -> None:
     day.turns = 1
     an_hour = PARAMETERS["CostAlarmUsd"]["Default"] * 0.9
     assert day.rung(lambda: observability.measure_answer(an_hour / 60), minutes=24 * 60) == {"CostOfDayHigh"}
@@ -376,7 +376,7 @@ def test_an_expensive_day_rings_although_no_single_hour_does(day: Day) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_crashed_or_throttled_function_rings_only_its_own_alarm(day: Day, function: str) -> None:
+def test_a_crashed_or_throttled_function_triggers_only_its_own_alarm(day: Day, function: str) -> None:
     is_public = "FunctionUrlConfig" in FUNCTIONS[function]
     crashing, throttled = ("UrlsFail", "DoorsThrottled") if is_public else ("FunctionsFail", "FunctionsThrottled")
     assert day.rung(day.put("Errors", 1, "AWS/Lambda", function)) == {crashing}
@@ -384,22 +384,22 @@ def test_a_crashed_or_throttled_function_rings_only_its_own_alarm(day: Day, func
 
 
 @pytest.mark.parametrize("machine", resources(MACHINE))
-def test_a_failed_workflow_execution_rings_only_its_own_alarm(day: Day, machine: str) -> None:
+def test_a_failed_workflow_execution_triggers_only_its_own_alarm(day: Day, machine: str) -> None:
     rung = day.rung(day.put("ExecutionsFailed", 1, "AWS/States", machine))
     assert rung == {f"{machine.removesuffix('Machine')}Failed"}
 
 
-def test_a_dead_letter_rings_only_its_own_alarm(day: Day) -> None:
+def test_a_dead_letter_triggers_only_its_own_alarm(day: Day) -> None:
     name = "ApproximateNumberOfMessagesVisible"
     assert day.rung(day.put(name, 1, "AWS/SQS", "DeadLetters")) == {"DeadLettersWait"}
 
 
-def test_spam_complaints_ring(day: Day) -> None:
+def test_spam_complaints_trigger_an_alarm(day: Day) -> None:
     name = "Reputation.ComplaintRate"
     assert day.rung(day.put(name, 0.002, "AWS/SES", "MailConfigurationSet")) == {"MailsFail"}
 
 
-def test_a_brief_throttling_of_a_workflow_rings_no_alarm(day: Day) -> None:
+def test_a_brief_throttling_of_a_workflow_triggers_no_alarm(day: Day) -> None:
     once = iter([day.put("Throttles", 4, "AWS/Lambda", "GenerateReaderFunction")])
     assert day.rung(lambda: next(once, lambda: None)()) == set()
 

@@ -102,7 +102,7 @@ def test_each_step_is_reported_once_even_if_already_near_when_entered(world: Wor
 @pytest.mark.parametrize(
     ("days", "told"), [(0.5, "Your interview is near"), (-3, "Your interview has passed: how did it go?")]
 )
-def test_an_interview_is_reported_as_near_before_and_as_past_after_its_date(
+def test_an_interview_is_reported_as_upcoming_before_its_date_and_as_past_after_it(
     world: World, days: float, told: str
 ) -> None:
     listed(world)

@@ -658,7 +658,7 @@ def of(events: list[Event], name: str) -> list[Any]:
     return [event.data for event in events if event.name == name]
 
 
-def test_an_ai_sdk_client_decides_with_a_part_of_its_protocol(
+def test_an_ai_sdk_client_decides_with_its_own_message_part(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     model.script(wants())

@@ -334,7 +334,7 @@ async def test_memories_of_two_users_are_never_merged(new_user: Callable[[], Som
     assert (await ada.is_consolidated()).planned == (await bob.is_consolidated()).planned == 0
 
 
-async def test_a_merged_memory_has_limited_message_ids_and_drops_its_own_last(
+async def test_a_merged_memory_keeps_a_limited_number_of_message_ids_its_own_first(
     new_user: Callable[[], Someone],
 ) -> None:
     ada = new_user()
@@ -547,7 +547,7 @@ async def test_a_memory_that_the_model_refuses_is_not_retried_every_night(ada: S
 
 
 @pytest.mark.parametrize(("bound", "nights", "most"), [("MOST_NEW", 3, 9), ("MOST_PAIRS", 6, 5)])
-async def test_a_night_has_limits_and_later_nights_do_the_rest(
+async def test_a_nights_work_is_limited_and_later_nights_do_the_rest(
     new_user: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, bound: str, nights: int, most: int
 ) -> None:
     monkeypatch.setattr(reconcile, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
@@ -673,7 +673,9 @@ async def test_a_redelivery_completes_a_killed_run_with_the_same_result(
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", sample(TOLD[::-1], 1))
-async def test_a_killed_run_is_completed_by_the_next_night(new_user: Callable[[], Someone], tell: AnswerStream) -> None:
+async def test_a_killed_run_is_completed_by_the_next_nights_run(
+    new_user: Callable[[], Someone], tell: AnswerStream
+) -> None:
     unhurt = new_user()
     await tell(unhurt)
     writes = await writes_of(lambda services: unhurt.is_consolidated(services=services), unhurt.services)

@@ -262,7 +262,7 @@ def test_a_declined_offer_of_autonomy_needs_ten_more_days(world: World, person: 
 
 
 @pytest.mark.thorough
-def test_a_rejection_after_the_offer_makes_accepting_it_ineffective(world: World, person: Client) -> None:
+def test_an_offer_accepted_after_a_rejection_grants_nothing(world: World, person: Client) -> None:
     says_yes(world, person, DAYS_NEEDED)
     [offer] = offers(person)
     decide(person, is_asked(world, of_the_list(99)), "reject")

@@ -74,7 +74,7 @@ async def test_extracting_a_conversation_five_times_adds_memories_only_once(talk
     assert await talk.raw() == before
 
 
-async def test_only_messages_after_the_watermark_are_read(talk: Talk) -> None:
+async def test_only_messages_after_the_watermark_are_extracted(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     assert len(await talk.falls_silent()) == 1
     assert await talk.falls_silent() == []
@@ -87,7 +87,7 @@ async def test_only_messages_after_the_watermark_are_read(talk: Talk) -> None:
         assert "Lisbon" not in read.body.decode()
 
 
-async def test_a_silent_conversation_is_read_by_only_one_sweep(talk: Talk) -> None:
+async def test_a_silent_conversation_is_extracted_by_only_one_sweep(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(599)
     assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
@@ -110,7 +110,7 @@ async def test_a_long_conversation_is_extracted_in_parts_to_its_end(
     assert await talk.falls_silent() == []
 
 
-async def test_a_message_of_a_killed_turn_is_read(talk: Talk) -> None:
+async def test_a_message_of_a_killed_turn_is_extracted(talk: Talk) -> None:
     await talk.says("I speak German.")
     talk.clock.advance(1)
     turn = NewTurn("dead", "msg9", "I live in Lisbon.", talk.clock())
@@ -301,7 +301,7 @@ OTHERS_SHAPES = {
 
 
 @pytest.mark.parametrize("shape", everyday(2, OTHERS_SHAPES))
-async def test_quoted_or_pasted_text_is_not_read_and_the_activity_lists_its_lines(talk: Talk, shape: str) -> None:
+async def test_quoted_or_pasted_text_is_not_extracted_and_the_activity_lists_its_lines(talk: Talk, shape: str) -> None:
     text, quote, lines = OTHERS_SHAPES[shape]
     await talk.says(text)
     talk.model.script(finds(note(quote, quote)))
@@ -568,7 +568,7 @@ async def test_memories_compared_at_extraction_are_not_compared_again_at_night(t
 # --- when it goes wrong -----------------------------------------------------------------------------------------------
 
 
-async def test_an_operator_lists_quarantined_conversations_and_has_them_read_again(talk: Talk) -> None:
+async def test_an_operator_lists_quarantined_conversations_and_has_them_extracted_again(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     broken = ExtractionState.model_validate(
         {"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}}
@@ -629,7 +629,7 @@ async def test_a_memory_without_a_vector_gets_one_at_the_next_extraction(talk: T
     assert (await talk.raw(_id=known.id))[0]["content_embedding"]
 
 
-async def test_no_conversation_is_read_once_the_daily_budget_is_spent(talk: Talk) -> None:
+async def test_no_conversation_is_extracted_once_the_daily_budget_is_spent(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     await talk.services.usage.begin_turn(talk.user_id, "run", talk.clock())
     await talk.services.usage.add_spending(talk.user_id, {"cost_usd": 1.5}, talk.clock())

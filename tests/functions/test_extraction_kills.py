@@ -161,7 +161,7 @@ async def test_a_decision_is_applied_although_the_extraction_was_killed_after_it
         assert "diabetes" not in str(await talk.services.approvals.list_all(talk.user_id, 10)), where
 
 
-async def test_a_postponement_killed_anywhere_is_repeated_at_most_once(talk: Talk) -> None:
+async def test_a_postponement_killed_at_any_write_is_repeated_at_most_once(talk: Talk) -> None:
     failed = {"error": {"Error": "Internal"}}
     reference = Death()
     await extract_writer.retry_later(

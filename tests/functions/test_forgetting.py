@@ -205,7 +205,7 @@ async def test_forgetting_a_memory_also_forgets_a_concurrent_correction(
     assert await talk.remembered() == []
 
 
-async def test_a_correction_while_its_memory_is_being_forgotten_is_rejected_with_a_reason(
+async def test_correcting_a_memory_being_forgotten_is_rejected_with_a_reason(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = await put(talk, "Lives in Berlin.")

@@ -166,6 +166,6 @@ def test_the_end_of_a_draft_is_reported_once_in_its_conversation(draft: Draft, e
     assert not kept(wanted).news, "delivered twice, told once"
 
 
-def test_a_draft_deleted_during_its_workflow_rings_no_alarm(draft: Draft) -> None:
+def test_a_draft_deleted_during_its_workflow_triggers_no_alarm(draft: Draft) -> None:
     gone = draft.model_copy(update={"id": "draft_gone"})
     assert call("note_end", gone, error={"Error": "NotFound"})["end"] == "stopped"

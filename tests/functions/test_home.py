@@ -94,7 +94,7 @@ class History:
         return self.world.run(lambda services: add_memory(services, self.user_id, at, content))
 
 
-def test_home_lists_what_needs_the_user_what_is_new_and_their_goal(world: World, person: Client) -> None:
+def test_home_lists_open_tasks_news_and_the_goal(world: World, person: Client) -> None:
     person.request("PUT", "/api/settings", json={"time_zone": "America/New_York"}).raise_for_status()
     history, now = History(world), world.clock()
     reasons = tuple(Reason(text=f"Reason {number}.", advert_quote="It.") for number in range(3))

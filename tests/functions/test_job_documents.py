@@ -102,7 +102,9 @@ def changed(client: Client, document: dict[str, Any], parts: Any) -> Any:
     return client.request("PUT", f"/api/documents/{document['id']}", json=body)
 
 
-def test_sentences_can_be_edited_struck_added_and_moved_and_that_undone(client: Client, chat: ChatServer) -> None:
+def test_sentences_can_be_edited_struck_added_and_moved_and_the_changes_undone(
+    client: Client, chat: ChatServer
+) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     before = client.get(f"/api/documents/{document_id}")
     [position] = before["parts"]

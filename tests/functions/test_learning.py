@@ -219,7 +219,7 @@ def test_only_the_next_message_can_accept_an_offer(client: Client, model: ModelS
     assert started == []
 
 
-def test_a_subject_is_too_broad_for_a_lesson(client: Client, model: ModelServer, started: Started) -> None:
+def test_a_whole_subject_is_too_broad_for_a_lesson(client: Client, model: ModelServer, started: Started) -> None:
     conversation_id = offers(client, model, call("confirm_with_user", about="Leadership", question="Leadership?"))
     model.script_chat(calls(GENERATE), Reply(text="Which part of it?"))
     client.say("yes", conversation_id)

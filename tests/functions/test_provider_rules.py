@@ -56,7 +56,7 @@ async def test_providers_accept_the_requests_of_extraction_and_comparison(
 
 @pytest.mark.thorough
 @pytest.mark.anyio
-async def test_an_unknown_model_name_is_logged_for_us_and_shown_as_our_sentence(
+async def test_an_unknown_model_name_is_shown_as_our_sentence_and_raised_in_extraction(
     chat: ChatServer, client: Client, model: ModelServer, mongodb_uri: str, database_name: str
 ) -> None:
     settings = replace(chat.settings, model_fast="deepseek:deepseek-v3")

@@ -240,7 +240,7 @@ def always_yes(monkeypatch: pytest.MonkeyPatch) -> None:
         ],
     ),
 )
-def test_a_wrong_judge_stores_only_words_typed_by_the_user(
+def test_a_faulty_judge_cannot_store_words_the_user_did_not_type(
     client: Client, model: ModelServer, text: str, said: str, kept: str | None
 ) -> None:
     says(client, model, said, call("remember", **(LISBON | {"text": text, "quote": said})))

@@ -326,7 +326,7 @@ def test_three_killed_turns_return_a_conversation_to_the_base_and_say_so(
 
 
 @pytest.mark.thorough
-def test_failing_turns_of_the_base_do_not_mention_a_return(
+def test_failing_turns_on_the_base_report_no_return_to_it(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(False)

@@ -70,7 +70,7 @@ def test_a_chat_that_starts_hidden_is_usable_once_shown(page: Page, backend: Scr
 # ── activity ──
 
 
-def test_the_feed_shows_what_happened_and_why_and_can_undo(page: Page, backend: ScriptedBackend):
+def test_the_feed_shows_events_with_reasons_and_can_undo_them(page: Page, backend: ScriptedBackend):
     backend.approvals["ap_1"] = approval("ap_1")
     backend.events = [
         event("ap_1:done", f"Changed your headline {EVIL}", undo_until=tomorrow()),
@@ -169,7 +169,7 @@ def briefing(**more: Any) -> dict[str, Any]:
     return told | {"missing": [], "read_at": None, "mailed": "no"} | more
 
 
-def test_the_newest_briefing_shows_what_needs_the_user_and_is_marked_as_read(page: Page, backend: ScriptedBackend):
+def test_the_newest_briefing_shows_open_tasks_and_is_marked_as_read(page: Page, backend: ScriptedBackend):
     backend.briefings = [briefing()]
     page.goto("/#chat")
     ready(page)
