@@ -53,7 +53,7 @@ FILES = {(each.name, each.page): each.text for each in BLOCKS if each.name}
 
 
 def block(begins: str) -> str:
-    """Return the unnamed block that begins so."""
+    """Return the unnamed block that starts with `begins`."""
     [found] = [each.text for each in BLOCKS if not each.name and each.text.startswith(begins)]
     return found
 

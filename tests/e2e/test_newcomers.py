@@ -190,7 +190,7 @@ class Road:
         body = {"is_on": True, "wishes": wishes}
         return self.client.request("PUT", "/api/jobs/settings", json=body).raise_for_status().json()
 
-    # --- not yet ------------------------------------------------------------------------------------------------------
+    # --- known to fail ------------------------------------------------------------------------------------------------
 
     def onboarding(self) -> None:
         conversation = self.client.say("Hi!", role="onboarding").conversation_id

@@ -1,4 +1,5 @@
-"""The smoke test of a deployed stage, run against the local stack: what passes and which faults it detects."""
+"""The smoke test of a deployed stage, run against the local stack: it passes on a working stack and detects each
+fault."""
 
 import base64
 import io
@@ -177,7 +178,7 @@ def test_a_wrong_secret_fails_the_smoke_test(place: Place) -> None:
     assert any("answers 401, not 200" in line for line in seen.lines)
 
 
-# --- the paths of people ----------------------------------------------------------------------------------------------
+# --- user paths -------------------------------------------------------------------------------------------------------
 
 
 def test_an_unexpected_model_choice_fails_each_path_with_the_expected_one(
@@ -264,7 +265,7 @@ def test_the_smoke_test_detects_a_forgotten_memory_that_still_exists(place: Plac
         routes.leaving(visit)
 
 
-# --- where a stage is -------------------------------------------------------------------------------------------------
+# --- find a stage -----------------------------------------------------------------------------------------------------
 
 STACK = {
     "Resources": {"Any": {"Type": "AWS::SQS::Queue"}},

@@ -122,7 +122,7 @@ class World:
     def run(self, work: Callable[[Services], Any]) -> Any:
         return container.services.run(work)
 
-    # What is there
+    # Stored data
 
     def ask(self, approval_id: str = ONE, proposal: Proposal | None = None, answer: Answer = "queue", **more: Any):
         context = ProposalContext(**{"user_id": USER, "run_id": "run_1", "level": "L2", **more})
@@ -189,7 +189,7 @@ class World:
     def release_brake(self) -> None:
         self.run(lambda services: services.signals.turn_brake_off(USER, self.clock()))
 
-    # The handlers
+    # Handlers
 
     def sweep(self) -> dict[str, int]:
         return clock.handler({}, Context("clock", 1769, 55))

@@ -65,7 +65,7 @@ class Person:
         self.number += 1
         return f"Nurse number {self.number}"
 
-    # --- what they do -------------------------------------------------------------------------------------------------
+    # --- actions of the user ------------------------------------------------------------------------------------------
 
     def waits(self, seconds: float) -> None:
         """Let time pass, with the scheduled functions running as their schedules say."""
@@ -157,7 +157,7 @@ class Person:
         query, database = {"user_id": self.user_id}, self.world.database
         return {name: count for name in collections() if (count := database[name].count_documents(query))}
 
-    # --- the database goes back ---------------------------------------------------------------------------------------
+    # --- backup and restore -------------------------------------------------------------------------------------------
 
     def keeps_a_backup(self) -> None:
         """Back up our collections. The candidate app's collections are not included."""
@@ -180,7 +180,7 @@ class Person:
         now = self.world.clock()
         return self.world.run(lambda services: restore.check(services, self.moment, now, apply=apply))
 
-    # --- what became of it --------------------------------------------------------------------------------------------
+    # --- outcomes -----------------------------------------------------------------------------------------------------
 
     def effects(self) -> Counter[str]:
         """Return the changes made in the candidate app, by fingerprint."""

@@ -281,7 +281,7 @@ def test_a_dead_database_triggers_all_sweep_alarms(
     assert day.rung(each_minute) == {*SILENT_WITHOUT_SWEEPS, *follows} - {"JobsWait"}
 
 
-# --- what nobody waits for --------------------------------------------------------------------------------------------
+# --- background work --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough

@@ -640,7 +640,7 @@ def test_a_card_without_a_draft_is_not_published(
     assert person.get("/api/approvals?state=all")["items"] == []
 
 
-# --- as the AI SDK speaks ---------------------------------------------------------------------------------------------
+# --- the AI SDK's protocol --------------------------------------------------------------------------------------------
 
 
 def responded(approval_id: str, approved: bool, call_id: str = "call_1", **more: Any) -> dict[str, Any]:
@@ -834,7 +834,7 @@ def test_a_poll_after_two_seconds_reports_the_linkedin_import_as_done(
     assert not person.get(f"/api/updates?after={told['cursor']}")["active"]
 
 
-# --- what nobody said -------------------------------------------------------------------------------------------------
+# --- forged approvals -------------------------------------------------------------------------------------------------
 
 FORGERIES = count(100, 1_000)
 

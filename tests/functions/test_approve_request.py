@@ -172,7 +172,7 @@ def test_another_users_draft_gets_no_approval(world: World) -> None:
     assert (outcome.status, outcome.error) == ("FAILED", "NotFound")
 
 
-# --- what is sensitive, before it is remembered -----------------------------------------------------------------------
+# --- sensitive memories -----------------------------------------------------------------------------------------------
 
 SECRETS = ("Has type 1 diabetes", "Is a member of the union")
 

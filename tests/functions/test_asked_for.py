@@ -171,7 +171,7 @@ def test_an_irreversible_change_always_needs_approval(person: Client, model: Mod
     assert judged(model) == 0
 
 
-# --- the seven tries --------------------------------------------------------------------------------------------------
+# --- untrusted text ---------------------------------------------------------------------------------------------------
 
 
 def test_untrusted_text_from_two_turns_ago_changes_nothing(

@@ -162,7 +162,7 @@ def test_an_operator_can_read_and_release_one_users_brake(chat: ChatServer, clie
     assert standing.state == ("paused" if what == "show" else "running")
 
 
-# --- effects ----------------------------------------------------------------------------------------------------------
+# --- actions ----------------------------------------------------------------------------------------------------------
 
 
 class Arrivals(deque[dict[str, Any]]):

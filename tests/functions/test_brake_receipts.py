@@ -236,7 +236,7 @@ async def test_an_extraction_postponed_by_the_brake_is_due_at_its_release(talk: 
     assert picked["conversation_id"] == "c1"
 
 
-# --- effects without an approval --------------------------------------------------------------------------------------
+# --- actions without an approval --------------------------------------------------------------------------------------
 
 
 async def standing(services: Any, user_id: str, clock: Any) -> pause.Receipt:

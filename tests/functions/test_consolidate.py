@@ -222,7 +222,7 @@ def without(documents: dict[str, Document], *names: str) -> dict[str, Document]:
     return {key: {name: value for name, value in each.items() if name not in names} for key, each in documents.items()}
 
 
-# --- what is merged ---------------------------------------------------------------------------------------------------
+# --- merges -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.nightly
@@ -390,7 +390,7 @@ async def test_validity_dates_survive_a_merge(new_user: Callable[[], Someone], m
     assert (await ada.is_consolidated()).planned == 0
 
 
-# --- what is superseded -----------------------------------------------------------------------------------------------
+# --- superseded memories ----------------------------------------------------------------------------------------------
 
 
 async def test_a_contradicted_memory_is_superseded_by_the_newer_one(
@@ -563,7 +563,7 @@ async def test_a_nights_work_is_limited_and_later_nights_do_the_rest(
     assert len({frozenset(pair) for pair in judge.asked}) == 15, "each of six with each"
 
 
-# --- what looks outdated ----------------------------------------------------------------------------------------------
+# --- outdated memories ------------------------------------------------------------------------------------------------
 
 
 async def test_expired_and_long_unmentioned_minor_memories_may_be_outdated(new_user: Callable[[], Someone]) -> None:
@@ -624,7 +624,7 @@ async def test_at_most_ten_outdated_memories_are_asked_about_in_one_night(new_us
     assert (len(one), len(other), one & other) == (MOST_OUTDATED, MOST_OUTDATED, set())
 
 
-# --- whatever happens meanwhile ---------------------------------------------------------------------------------------
+# --- crashes and concurrent changes -----------------------------------------------------------------------------------
 
 
 def without_client(services: ModelServices) -> ModelServices:
@@ -736,7 +736,7 @@ async def test_forgetting_a_memory_during_a_merge_restores_the_merged_one(
         assert await ada.memory("b") == {**before, "consolidated": True}
 
 
-# --- taking it back ---------------------------------------------------------------------------------------------------
+# --- undo a run -------------------------------------------------------------------------------------------------------
 
 
 async def all_nights(someone: Someone) -> None:

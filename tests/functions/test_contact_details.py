@@ -172,7 +172,7 @@ def test_contact_details_from_a_later_document_block_the_publication(
     assert "contact details" in decided["outcome"]
 
 
-# --- a thousand writers -----------------------------------------------------------------------------------------------
+# --- a thousand random writers ----------------------------------------------------------------------------------------
 
 WRITERS = count(20, 1_000, small=1)
 PEOPLE = [

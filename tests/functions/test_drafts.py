@@ -127,7 +127,7 @@ def at_level(client: Client, level: str) -> None:
     client.request("PUT", "/api/autonomy", json={"level": level}).raise_for_status()
 
 
-# --- handing over -----------------------------------------------------------------------------------------------------
+# --- hand over a draft ------------------------------------------------------------------------------------------------
 
 
 def test_an_about_section_is_stored_as_drafted_only_after_approval(
@@ -331,7 +331,7 @@ def test_a_draft_based_on_forgotten_words_is_not_handed_over(
     assert not records(client)
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
+# --- read drafts ------------------------------------------------------------------------------------------------------
 
 LEFT_OUT = [{"text": LIE, "why": [WHY]}]
 SECTIONS = [{"heading": "About me", "claims": [ABOUT, MORE]}]
@@ -516,7 +516,7 @@ def test_a_wish_must_be_quoted_verbatim_from_the_user(
     assert "Copy the wish letter for letter" in told(model)
 
 
-# --- on the laptop ----------------------------------------------------------------------------------------------------
+# --- the local model --------------------------------------------------------------------------------------------------
 
 
 def test_the_local_model_reads_a_draft_and_hands_it_over(

@@ -225,7 +225,7 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
     assert stage.effects_on(user_id) == []
 
 
-# --- what is done is what stands in the record ------------------------------------------------------------------------
+# --- actions match their records --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,7 @@ async def test_a_changed_field_makes_all_fields_be_proposed_again_with_their_quo
     check_nothing_done(stage, user_id)
 
 
-# --- a process that dies ----------------------------------------------------------------------------------------------
+# --- crashes ----------------------------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):
@@ -661,7 +661,7 @@ async def test_a_process_killed_during_an_unapproved_action_leaves_a_record_or_n
     assert min(done[True], done[False]) > 2
 
 
-# --- a candidate app that fails ---------------------------------------------------------------------------------------
+# --- candidate app faults ---------------------------------------------------------------------------------------------
 
 SENT_ONCE_AND_DONE = ("unknown", "done", 1)
 NOT_DONE_AND_SENT_AGAIN = ("unknown", "done", 2)
@@ -746,7 +746,7 @@ async def test_nothing_is_sent_while_the_candidate_app_is_unreachable(
     assert len(stage.writes) == 1
 
 
-# --- many at once -----------------------------------------------------------------------------------------------------
+# --- concurrency ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -796,7 +796,7 @@ async def test_a_concurrent_update_of_the_record_does_not_block_its_completion(
     assert done.told_execution
 
 
-# --- what changed between the yes and the effect ----------------------------------------------------------------------
+# --- changes between approval and execution ---------------------------------------------------------------------------
 
 
 async def brake_one(services: Services, user_id: str) -> None:
@@ -1012,7 +1012,7 @@ async def test_an_unknown_outcome_fails_once_its_idempotency_key_has_expired(
     assert len(stage.writes) == 1, "its key may be forgotten, so that it would be done twice"
 
 
-# --- what others found ------------------------------------------------------------------------------------------------
+# --- found by others --------------------------------------------------------------------------------------------------
 
 
 class Between:

@@ -31,7 +31,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
         yield talk
 
 
-# --- what is remembered -----------------------------------------------------------------------------------------------
+# --- remembered -------------------------------------------------------------------------------------------------------
 
 
 async def test_a_memory_has_the_quote_and_the_message_it_is_based_on(talk: Talk) -> None:
@@ -120,7 +120,7 @@ async def test_a_message_of_a_killed_turn_is_extracted(talk: Talk) -> None:
     assert await talk.services.conversations.find_running_run(talk.user_id, "c1", talk.clock()) is None
 
 
-# --- what is not ------------------------------------------------------------------------------------------------------
+# --- not remembered ---------------------------------------------------------------------------------------------------
 
 
 async def test_only_the_note_whose_check_fails_is_dropped(
@@ -249,7 +249,7 @@ async def test_a_deleted_conversation_is_not_extracted(talk: Talk) -> None:
     assert await talk.raw() == []
 
 
-# --- what is not, any more --------------------------------------------------------------------------------------------
+# --- no longer remembered ---------------------------------------------------------------------------------------------
 
 
 async def test_text_of_a_pasted_document_is_not_attributed_to_the_user(talk: Talk) -> None:
@@ -344,7 +344,7 @@ async def test_a_sensitive_memory_awaiting_approval_is_in_no_prompt_and_no_searc
     assert [each.memory.content for each in found_by] == []
 
 
-# --- against what is known --------------------------------------------------------------------------------------------
+# --- compared with known memories -------------------------------------------------------------------------------------
 
 
 async def test_a_memory_about_writing_style_is_tagged_as_such(talk: Talk) -> None:
@@ -565,7 +565,7 @@ async def test_memories_compared_at_extraction_are_not_compared_again_at_night(t
     assert len(await talk.services.merges.list_new(talk.user_id, 9)) == 2, "neither was compared with the other"
 
 
-# --- when it goes wrong -----------------------------------------------------------------------------------------------
+# --- failures ---------------------------------------------------------------------------------------------------------
 
 
 async def test_an_operator_lists_quarantined_conversations_and_has_them_extracted_again(talk: Talk) -> None:

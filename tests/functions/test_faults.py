@@ -346,7 +346,7 @@ def test_nothing_from_a_failed_provider_is_stored(doubled: ChatServer, model: Mo
     assert "scripted" not in str(kept)
 
 
-# --- a turn and what must hold of it ------------------------------------------------------------------------------
+# --- a turn and its invariants ------------------------------------------------------------------------------------
 
 
 @dataclass

@@ -64,7 +64,7 @@ def answers(client: Client, card: dict[str, Any], decision: str = "approve", **m
     return client.request("POST", f"/api/approvals/{card['approval_id']}/decision", json=body)
 
 
-# --- what is asked ----------------------------------------------------------------------------------------------------
+# --- the proposal -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", everyday(2, LEVELS))
@@ -151,7 +151,7 @@ async def test_a_memory_already_proposed_is_not_proposed_twice(talk: Talk, mongo
         assert len(client.get("/api/approvals?state=all")["items"]) == 1
 
 
-# --- what is not as it was shown --------------------------------------------------------------------------------------
+# --- changes since the preview ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("change", ["said again", "more of the same", "corrected"])
@@ -242,7 +242,7 @@ async def test_an_approved_forgetting_forgets_exactly_the_shown_memories(
     assert len(await talk.raw()) == 2
 
 
-# --- by whom, and until when ------------------------------------------------------------------------------------------
+# --- who may decide, and until when -----------------------------------------------------------------------------------
 
 
 def a_card(world: World) -> Approval:
@@ -286,7 +286,7 @@ def test_a_forget_card_is_not_decided_by_link(world: World) -> None:
     assert world.approval("ap_1").status == "pending"
 
 
-# --- a model in somebody else's hand ----------------------------------------------------------------------------------
+# --- a hijacked model -------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -337,7 +337,7 @@ async def test_random_forget_calls_forget_nothing_without_approval(talk: Talk, m
     assert await talk.raw(status="forgotten") == []
 
 
-# --- remembering something sensitive, asked for by a call -------------------------------------------------------------
+# --- sensitive memories proposed by a call ----------------------------------------------------------------------------
 
 
 async def proposed(talk: Talk) -> str:

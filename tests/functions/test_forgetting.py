@@ -110,7 +110,7 @@ async def changes_message(talk: Talk, content: str, **fields: Any) -> None:
     assert changed.matched_count == 1
 
 
-# --- what is left -----------------------------------------------------------------------------------------------------
+# --- remains ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -224,7 +224,7 @@ async def test_correcting_a_memory_being_forgotten_is_rejected_with_a_reason(
     assert await talk.services.memories.last_withdrawn_at(talk.user_id) == talk.clock()
 
 
-# --- in the messages --------------------------------------------------------------------------------------------------
+# --- messages ---------------------------------------------------------------------------------------------------------
 
 
 async def test_forgetting_withholds_the_message_and_its_answers_but_no_other_messages(
@@ -364,7 +364,7 @@ async def test_other_memories_lose_a_forgotten_quote_but_are_kept(talk: Talk) ->
     assert await talk.remembered() == ["Knows Acme well.", "Likes trains.", "Lives in Lisbon."]
 
 
-# --- and is not learnt again ------------------------------------------------------------------------------------------
+# --- not learned again ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -440,7 +440,7 @@ async def test_a_forgotten_memory_is_stored_again_on_request(talk: Talk) -> None
     assert await talk.raw(status="forgotten") == []
 
 
-# --- what rests on it -------------------------------------------------------------------------------------------------
+# --- drafts, approvals and interviews based on it ---------------------------------------------------------------------
 
 
 def claim(text: str, source: str, quote: str) -> Claim:
@@ -612,7 +612,7 @@ async def test_a_draft_written_while_its_memory_is_being_forgotten_loses_it(talk
         assert "Was a nurse at Acme." not in str(left.parts)
 
 
-# --- in prompts -------------------------------------------------------------------------------------------------------
+# --- prompts ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -667,7 +667,7 @@ async def test_forgotten_words_are_in_no_collection_prompt_search_or_queue(talk:
         assert "Acme" not in str([exported["user_memories"], exported["agent_approvals"], exported["agent_drafts"]])
 
 
-# --- remembering and correcting ---------------------------------------------------------------------------------------
+# --- remember and correct ---------------------------------------------------------------------------------------------
 
 
 async def test_a_memory_stored_in_chat_is_not_duplicated_by_extraction(talk: Talk) -> None:

@@ -167,7 +167,7 @@ async def test_an_erasure_during_the_models_call_leaves_no_memory(talk: Talk) ->
     assert await kept_of(talk, "Acme") == set()
 
 
-# --- what waits for a yes ---------------------------------------------------------------------------------------------
+# --- pending memories -------------------------------------------------------------------------------------------------
 
 
 async def test_a_memory_awaiting_approval_is_in_no_prompt_and_not_superseded(talk: Talk) -> None:

@@ -1,4 +1,4 @@
-"""`GET /api/home`: what needs the user, what is new and their goal, with figures that match the stores."""
+"""`GET /api/home`: open tasks, news and the user's goal, with figures that match the stores."""
 
 import json
 import random

@@ -99,7 +99,7 @@ def person(kind: str, level: Level = "L1", decides: bool = False) -> Person:
     return Person(f"auth0|{kind}-{uuid.uuid4().hex}", f"{kind}word{uuid.uuid4().hex}", level=level, decides=decides)
 
 
-# --- what it says ---------------------------------------------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------------------------
 
 EFFECTS: dict[str, Effect] = {
     each.name: contract_of(each.name, each.metadata).effect
@@ -333,7 +333,7 @@ def number_of(call_id: str) -> int:
     return int(found[1])
 
 
-# --- where it says it -----------------------------------------------------------------------------------------------
+# --- the stage ------------------------------------------------------------------------------------------------------
 
 
 def draft_of(who: Person) -> dict[str, Any]:
@@ -634,7 +634,7 @@ def audit_of(database: Stored, who: Person) -> list[dict[str, Any]]:
     return list(database[messages.TOOL_CALLS].find({"user_id": who.user_id}))
 
 
-# --- what became of it ----------------------------------------------------------------------------------------------
+# --- effects --------------------------------------------------------------------------------------------------------
 
 
 def asked_for(record: Mapping[str, Any]) -> tuple[str, str, Any]:

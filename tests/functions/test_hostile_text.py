@@ -80,7 +80,7 @@ def give(database: Stored, user_id: str, text: str) -> None:
     )
 
 
-# --- what the model reads -------------------------------------------------------------------------------------------
+# --- the prompt -----------------------------------------------------------------------------------------------------
 
 
 def prompt_about(chat: ChatServer, model: ModelServer, database: Stored, text: str) -> list[dict[str, Any]]:
@@ -148,7 +148,7 @@ def test_hostile_text_is_unchanged_data_in_the_next_prompt(
         assert model.requests[-1].json["messages"][: len(first)] == first
 
 
-# --- what a model that obeys achieves -------------------------------------------------------------------------------
+# --- a model that obeys ---------------------------------------------------------------------------------------------
 
 SECRET = "Okafor1984"
 EVIL = "evil.example"

@@ -342,7 +342,7 @@ def test_ten_concurrent_interviews_are_kept_apart(chat: ChatServer, model: Model
             assert (state["turns"], state["counted_to"], len(state["lengths"])) == (4, 7, 4)
 
 
-# --- what its person sees and changes beside the conversation -------------------------------------------------------
+# --- the draft and topics beside the conversation -------------------------------------------------------------------
 
 STATEMENT = {
     "topic": "Acme",

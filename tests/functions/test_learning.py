@@ -64,7 +64,7 @@ def call(tool: str, **arguments: Any) -> ToolCall:
 
 
 def answers(to: str, **output: Any) -> Reply:
-    """Return a typed output for the request whose instructions begin so."""
+    """Return a typed output for the request whose instructions start with `to`."""
     return Reply(tool_calls=[call("final_result", **output)], to=to, streams=False)
 
 
@@ -371,7 +371,7 @@ def test_a_learning_decision_not_quoted_from_the_user_is_not_stored(
     assert stored_documents(chat, learning.LEARNING, client.user_id) == []
 
 
-# --- manner -------------------------------------------------------------------------------------------------------
+# --- style --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ def test_the_first_prompt_asks_for_a_greeting_and_lists_the_library(client: Clie
     assert "Leadership (Active listening, " in told
 
 
-# --- what is not taught -------------------------------------------------------------------------------------------
+# --- topics that are not taught -----------------------------------------------------------------------------------
 
 WISHES = json.loads((Path(__file__).parents[2] / "evals" / "wishes" / "lessons.json").read_text(encoding="utf-8"))
 """Written by people who have not read the code."""

@@ -41,7 +41,7 @@ def error_of(answer: Any) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
+# --- list and search --------------------------------------------------------------------------------------------------
 
 
 def test_a_memory_is_listed_with_the_quote_it_is_based_on(client: Client, model: ModelServer) -> None:
@@ -196,7 +196,7 @@ def test_a_forgotten_memory_is_in_no_title_and_not_found_by_search(
     assert len(client.get("/api/conversations?q=Porto")["items"]) == 1
 
 
-# --- correcting and forgetting ----------------------------------------------------------------------------------------
+# --- correct and forget -----------------------------------------------------------------------------------------------
 
 
 def test_a_correction_replaces_the_wrong_memory(client: Client, model: ModelServer) -> None:

@@ -372,7 +372,7 @@ async def test_an_approval_lifts_only_the_tombstone_of_the_memory_it_retells(tal
     assert "Plays the cello in a quartet in Porto" not in await talk.remembered()
 
 
-# --- an undo that dies, and one under the brake -----------------------------------------------------------------------
+# --- killed undos, and undos with the brake on ------------------------------------------------------------------------
 
 
 async def moved(talk: Talk) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """A user asks in the chat to have something remembered, corrected or explained.
 
-Mostly with the unchanged scripted model: its reaction to a request is what a person sees who tries it by hand.
+Mostly with the unchanged scripted model, so that the results are the same as when a person tries it by hand.
 """
 
 import json
@@ -38,7 +38,7 @@ def instructions_of(model: ModelServer) -> str:
     return "\n".join(each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "system")
 
 
-# --- by hand ----------------------------------------------------------------------------------------------------------
+# --- on request -------------------------------------------------------------------------------------------------------
 
 
 def test_the_agent_remembers_something_at_once_on_request(client: Client) -> None:
@@ -90,7 +90,7 @@ def test_the_agent_says_so_if_asked_to_explain_an_unknown_memory(client: Client)
     assert client.say("Why do you know that I have a yacht?").text == "Nothing is remembered about that."
 
 
-# --- what a model may not ---------------------------------------------------------------------------------------------
+# --- limits of the model ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -104,7 +104,7 @@ def test_a_correction_the_user_did_not_say_is_rejected(client: Client, model: Mo
     assert remembered(client) == ["Lives in Lisbon."]
 
 
-# --- what a model is told ---------------------------------------------------------------------------------------------
+# --- results for the model --------------------------------------------------------------------------------------------
 
 
 def test_a_found_memory_has_its_reason_its_date_and_its_history(client: Client, model: ModelServer) -> None:

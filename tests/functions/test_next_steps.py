@@ -1,4 +1,4 @@
-"""`GET /api/suggestions`: what a user could do next, based on pending work and missing data."""
+"""`GET /api/suggestions`: the user's possible next steps, based on pending work and missing data."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
-"""What a user asks not to have remembered is not: by the judge, by the agent's tool, by a plain request; and notes that
-the extractor or the judge flags as sensitive need approval."""
+"""Messages that a user asks not to have remembered are excluded by the judge, the agent's tool or a plain request;
+notes that the extractor or the judge flags as sensitive need approval."""
 
 import json
 import re

@@ -325,7 +325,7 @@ def test_the_agenda_of_onboarding_is_fixed(client: Client, chat: ChatServer, mod
     assert state_of(chat, conversation_id)["has_agenda"] is True
 
 
-# --- briefings, from its end on ---------------------------------------------------------------------------------------
+# --- briefings, on from the end of onboarding -------------------------------------------------------------------------
 
 
 def test_the_end_of_onboarding_turns_on_briefings_at_eight_in_the_users_time_zone(

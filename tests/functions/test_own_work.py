@@ -216,7 +216,7 @@ def test_another_users_work_is_not_listed(client: Client, model: ModelServer, dr
     assert result_in(model)["note"] == "Nothing was begun or asked for this user yet."
 
 
-# --- drafts that ended ------------------------------------------------------------------------------------------------
+# --- ended drafts -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", ["drafted", "published", "rejected", "expired", "stopped", "failed"])
@@ -250,7 +250,7 @@ def test_a_draft_is_not_reported_if_its_approval_is(
     assert "The user said no" in said_to(model)[1]
 
 
-# --- what waits is named in every conversation ------------------------------------------------------------------------
+# --- pending work in every conversation -------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough

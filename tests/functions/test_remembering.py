@@ -98,7 +98,7 @@ def test_a_repeated_preference_about_writing_is_tagged_as_such(
     assert flags() == [True]
 
 
-# --- at once, with an undo --------------------------------------------------------------------------------------------
+# --- stored at once, with an undo -------------------------------------------------------------------------------------
 
 
 def test_a_typed_fact_is_remembered_at_once_with_its_quote_and_an_undo(client: Client, model: ModelServer) -> None:
@@ -184,7 +184,7 @@ def test_a_known_fact_is_not_remembered_twice(client: Client, model: ModelServer
     assert memory["count"] == 2
 
 
-# --- what code and judge let through ----------------------------------------------------------------------------------
+# --- checks by code and judge -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_an_unchecked_memory_can_be_corrected_through_the_api(client: Client, mo
     assert (contents(client), contents(client, "unchecked")) == (["Lives in Porto"], [])
 
 
-# --- what is asked about first ----------------------------------------------------------------------------------------
+# --- memories that need approval --------------------------------------------------------------------------------------
 
 
 def waiting(client: Client) -> list[dict[str, Any]]:

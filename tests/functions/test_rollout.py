@@ -82,7 +82,7 @@ def counts(database: Database[dict[str, Any]], client: Client) -> dict[str, Any]
     return found
 
 
-# --- who has it -------------------------------------------------------------------------------------------------------
+# --- assignment of users ----------------------------------------------------------------------------------------------
 
 
 def test_the_chosen_share_of_users_gets_the_variant_and_the_others_the_base(
@@ -198,7 +198,7 @@ async def _pin(server: ChatServer, user_id: str, variant: str | None) -> None:
     await services.close()
 
 
-# --- what is counted --------------------------------------------------------------------------------------------------
+# --- counts -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough

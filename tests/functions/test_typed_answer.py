@@ -144,7 +144,7 @@ def test_an_ai_sdk_client_gets_the_card_again_with_a_sentence(person: Client, mo
     assert USE_THE_CARD in "".join((event.data or {}).get("delta", "") for event in events)
 
 
-# --- the answer that it names -----------------------------------------------------------------------------------------
+# --- the referenced answer --------------------------------------------------------------------------------------------
 
 
 QUESTION = f"Change your headline to {HEADLINE}? You can answer yes or no."

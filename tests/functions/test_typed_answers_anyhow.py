@@ -1,5 +1,4 @@
-"""Whatever is typed in whatever tab of a conversation, a record changes only by a yes or no that references its
-answer."""
+"""Whatever is typed in any tab of a conversation, a record changes only by a yes or no that references its answer."""
 
 import random
 from collections.abc import Callable

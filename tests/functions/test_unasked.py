@@ -228,7 +228,7 @@ def test_single_plain_orders_in_five_languages_run_without_approval(stage: Stage
     assert len(asked) <= len(wanted) * 0.35, "a wish without a verb of change, or with more words, is asked about"
 
 
-# --- cases of somebody who had not read the code ----------------------------------------------------------------------
+# --- cases by a person who had not read the code ----------------------------------------------------------------------
 
 
 @pytest.mark.nightly

@@ -343,7 +343,7 @@ async def test_an_undo_killed_at_any_step_runs_once_or_not_at_all(
         assert stage.effects_on(approval.user_id) == [approval.id, last.id]
 
 
-# --- what an onboarding learnt ----------------------------------------------------------------------------------------
+# --- undo an onboarding -----------------------------------------------------------------------------------------------
 
 
 async def learnt(stage: Stage, services: Services, user_id: str) -> tuple[object, ...]:
@@ -402,7 +402,7 @@ async def test_an_onboarding_undo_killed_at_any_step_reverts_every_place_or_none
         assert len(stage.effects_on(user_id)) == 2
 
 
-# --- unasked at L3 ----------------------------------------------------------------------------------------------------
+# --- without approval at L3 -------------------------------------------------------------------------------------------
 
 WISHES: Mapping[str, tuple[str, str]] = {
     "a field": ("Make my headline Head of Product", "Make it Head of Something"),
@@ -451,7 +451,7 @@ async def test_at_l3_an_action_runs_without_approval_only_if_the_message_names_a
         assert (await submitted(stage, services, case, message)).status == "pending", message
 
 
-# --- before an effect, and until it is done ---------------------------------------------------------------------------
+# --- before an action, and until it is done ---------------------------------------------------------------------------
 
 
 async def test_a_change_that_kept_the_version_number_is_not_overwritten(
@@ -487,7 +487,7 @@ async def test_an_accepted_action_is_looked_up_after_two_five_ten_and_thirty_sec
     assert (await carried_out(services, accepted)).status == "done"
 
 
-# --- a signature that changed -----------------------------------------------------------------------------------------
+# --- changed signatures -----------------------------------------------------------------------------------------------
 
 
 async def test_an_approval_with_an_older_tool_signature_is_upgraded_and_executed(

@@ -66,7 +66,7 @@ class Try(NamedTuple):
         return {"name": "update_profile_field", "arguments": arguments}
 
 
-# --- written by somebody who had not read the code --------------------------------------------------------------------
+# --- written by a person who had not read the code --------------------------------------------------------------------
 
 _CASES = yaml.safe_load((Path(__file__).parents[2] / "evals/wishes/wishes.yaml").read_text())
 

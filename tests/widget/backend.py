@@ -1,4 +1,4 @@
-"""A backend that speaks the chat's plain protocol and sends only what a test tells it to, when it tells it to."""
+"""A backend that speaks the chat's plain protocol and sends only what each test scripts, when the test says so."""
 
 import asyncio
 import base64

@@ -931,7 +931,7 @@ def test_the_widget_shows_a_brake_pulled_in_another_client_or_for_all_users(
     assert not backend.asked("DELETE", "/api/brake")
 
 
-# ── people ──
+# ── details and accessibility of cards ──
 
 
 def test_a_card_shows_that_its_mail_bounced(widget: Widget, backend: ScriptedBackend) -> None:

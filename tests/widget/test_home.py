@@ -1,4 +1,4 @@
-"""<qwestly-home> on the local page: what needs the user, what is new, their goal, and an input line."""
+"""<qwestly-home> on the local page: open tasks, news, the user's goal, and an input line."""
 
 import time
 from typing import Any

@@ -173,7 +173,7 @@ def test_an_undo_is_sent_once(widget: Widget, backend: ScriptedBackend):
     assert len(backend.asked("POST", UNDO)) == 1
 
 
-# ── the cards ──
+# ── cards ──
 
 FORGET = "Forget these 2 for good"
 FORGET_NOTE = "Exactly this goes from what your agent remembers, and cannot be brought back."
@@ -272,7 +272,7 @@ def test_an_approval_of_memories_has_its_own_wording(page: Page, backend: Script
     expect(card.group.get_by_text("diabetes")).to_have_count(0)
 
 
-# ── looks ──
+# ── appearance ──
 
 
 @pytest.mark.thorough

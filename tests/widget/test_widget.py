@@ -1173,7 +1173,7 @@ def test_a_tab_shows_messages_from_other_tabs_when_it_becomes_visible_again(widg
     expect(widget.said).to_have_text(["Who am I?", "And you?"])
 
 
-# ── nothing typed is lost ──
+# ── typed text ──
 
 
 @pytest.mark.thorough
@@ -1263,7 +1263,7 @@ def test_an_overlong_message_shows_its_length_and_is_not_sent(widget: Widget, ba
     assert not backend.chats()
 
 
-# ── what a model says ──
+# ── model output ──
 
 HOSTILE = """Hello <img src=x onerror="window.hacked = 1"> and </script><script>window.hacked = 2</script>
 
@@ -1410,7 +1410,7 @@ def test_pathological_markdown_renders_quickly(widget: Widget, backend: Scripted
     expect(widget.words).to_have_text("The end", timeout=60_000)
 
 
-# ── people ──
+# ── accessibility and appearance ──
 
 
 @pytest.mark.thorough
