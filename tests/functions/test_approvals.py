@@ -157,7 +157,7 @@ def test_a_second_decision_returns_the_first_outcome(chat: ChatServer, person: C
     assert profile_of(chat, person)["headline"] == "Product Manager"
 
 
-def test_a_decision_about_something_not_shown_is_rejected(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_a_decision_with_the_wrong_digest_is_rejected(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     approval = asked(person.say("Make me head of product"))
     refused = decide(person, {**approval, "args_digest": "0" * 64}, "approve")

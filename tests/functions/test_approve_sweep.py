@@ -415,7 +415,7 @@ def test_with_little_time_left_the_sweep_starts_nothing(world: World) -> None:
     assert world.aws.outbox == []
 
 
-def test_a_draft_that_cannot_start_for_an_hour_is_reported_as_failed(world: World) -> None:
+def test_a_redraft_that_cannot_start_for_an_hour_is_reported_as_failed(world: World) -> None:
     world.wire.failing["start_execution"] = ClientError({"Error": {"Code": "ThrottlingException"}}, "StartExecution")
     world.ask(conversation_id="c1")
     shown = world.decide(world.link(), "revise", "Shorter, please")

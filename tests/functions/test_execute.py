@@ -618,7 +618,7 @@ async def test_a_process_killed_while_proposing_again_leaves_one_proposal(
         assert stage.effects_on(after.user_id) == []
 
 
-async def test_an_approval_from_a_deleted_conversation_expires(services: Services, user_id: str) -> None:
+async def test_an_approval_created_in_a_deleted_conversation_expires(services: Services, user_id: str) -> None:
     with pytest.raises(NotFound):
         await proposer(services, user_id, "run", "deleted").submit(CHANGE, "call")
     [approval] = await services.approvals.list_all(user_id, 10)

@@ -315,7 +315,7 @@ async def test_an_answer_that_saw_a_memory_at_the_end_of_a_long_result_is_linked
     assert memory_id in (await messages(talk))[-1]["saw"]
 
 
-async def test_a_tool_result_with_forgotten_words_leaves_the_prompt_window(talk: Talk) -> None:
+async def test_an_answer_with_forgotten_words_in_a_tool_result_is_withheld(talk: Talk) -> None:
     await talk.says("Hello.", conversation_id="c2")
     said = json.dumps([{"parts": [{"content": "Employer:\nI worked at\nAcme Ltd"}]}])
     await changes_message(talk, "I see.", model_messages=said)

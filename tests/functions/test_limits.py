@@ -111,7 +111,7 @@ def test_a_fourth_concurrent_turn_is_rejected_until_one_of_three_ends(client: Cl
         assert client.say("And now?").last.name == "done"
 
 
-def test_three_of_many_concurrent_messages_are_answered(client: Client, model: ModelServer) -> None:
+def test_only_three_of_many_concurrent_messages_are_answered(client: Client, model: ModelServer) -> None:
     client.say("Hello")
     model.script(*[Reply(text="Slowly.", hold_after=0)] * 3)
     outcomes: list[int] = []

@@ -255,7 +255,7 @@ def test_a_forgotten_memory_is_in_no_prompt(client: Client, model: ModelServer) 
     assert "Lisbon" not in str(model.requests[-1].json["messages"])
 
 
-def test_every_memory_route_is_documented(client: Client) -> None:
+def test_every_memory_and_account_route_is_described(client: Client) -> None:
     paths = client.get("/api/openapi.json")["paths"]
     described = {(path, method) for path, methods in paths.items() for method in methods if "/me" in path}
     assert described >= {

@@ -133,7 +133,7 @@ def test_without_a_running_answer_there_is_nothing_to_resume(client: Client) -> 
         assert (answer.status_code, answer.content) == (204, b"")
 
 
-def test_a_response_behind_the_lambda_adapter_has_a_body(client: Client) -> None:
+def test_an_empty_stream_behind_the_lambda_adapter_has_a_body(client: Client) -> None:
     headers = {**client.headers(), "x-amzn-lambda-context": "{}"}
     answer = client.http.get(f"{client.url}/api/chat/unknown/stream", headers=headers)
     assert (answer.status_code, answer.text) == (200, "data: [DONE]\n\n")
