@@ -72,7 +72,7 @@ def test_a_queued_approval_is_shown_again(client: Client, app: CandidateAppServe
     assert [each["role"] for each in snapshot(loaded)] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_a_new_thread_is_empty_in_both_protocols_and_unknown_to_other_users(client: Client) -> None:
+def test_a_new_thread_is_empty_in_both_protocols_and_unknown_to_other_routes(client: Client) -> None:
     loaded = run(client)
     assert (snapshot(loaded), loaded[-1]["type"]) == ([], "RUN_FINISHED")
     assert client.get("/api/conversations/c1?as=ui")["messages"] == []
