@@ -1,4 +1,4 @@
-"""One running stack for all of these tests, and what the published clients' tests share."""
+"""One running stack for all of these tests, and fixtures shared by the tests of the published clients."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ def profile(chat: ChatServer, client: Client, app: CandidateAppServer) -> Profil
 
 @pytest.fixture
 def open_page(browser: Browser, stack: Stack) -> Iterator[Callable[..., Page]]:
-    """Opens the page for a user; a script error or a broken content security policy fails the test."""
+    """Open the page for a user; a script error or a content security policy violation fails the test."""
     stack.model("reset", now=True)
     complaints: list[str] = []
     contexts: list[BrowserContext] = []

@@ -1,4 +1,4 @@
-"""A program of Node that takes one command a line, and answers them as they are done."""
+"""A Node program that reads one command per line and answers each when it is done."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ from tests.e2e.processes import tool
 
 @dataclass
 class Node:
-    """The client's process: commands go in, answers come out, several at a time."""
+    """The client's process: several commands can run at a time."""
 
     process: subprocess.Popen[str]
     numbers: Iterator[int] = field(default_factory=count)
@@ -46,7 +46,7 @@ class Node:
 
 @contextmanager
 def running(project: Path, *arguments: str) -> Iterator[Node]:
-    """The project's `client.mjs`."""
+    """Run the project's `client.mjs`."""
     command = [tool("node", "it runs a published client"), str(project / "client.mjs"), *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Node(process)

@@ -1,4 +1,4 @@
-"""npm projects of the repository, installed from their locks into a cache of the tests."""
+"""The repository's npm projects, installed from their lock files into a cache of the tests."""
 
 import fcntl
 import json
@@ -31,7 +31,8 @@ def alone(project: Path) -> Iterator[None]:
 
 
 def installed(source: Path, why: str) -> Path:
-    """A copy of the project with what its lock names; without npm, or a registry, the test is skipped outside of CI."""
+    """Return a copy of the project with its locked packages; without npm or a registry, the test is skipped except in
+    CI."""
     npm = tool("npm", why)
     project = ROOT / ".local" / "npm" / source.relative_to(ROOT)
     with alone(project):
@@ -61,7 +62,7 @@ def npm(project: Path, *arguments: str) -> str:
 
 
 def packed_client() -> Path:
-    """The TypeScript client's project, and in it the package that npm makes of it."""
+    """Return the TypeScript client's project, with the package that npm packs from it."""
     project = installed(CLIENT, "it builds the TypeScript client")
     (project / "openapi.json").write_text(json.dumps(openapi.document()), encoding="utf-8")
     return _packed(project)
@@ -75,12 +76,12 @@ def _packed(project: Path) -> Path:
 
 
 def install_client(project: Path) -> None:
-    """Put the packed client where npm would, whatever was there."""
+    """Install the packed client where npm would, replacing any other."""
     _install_packed(packed_client(), project, "agent-client")
 
 
 def install_widget(project: Path) -> None:
-    """Put the packed widget where npm would, whatever was there."""
+    """Install the packed widget where npm would, replacing any other."""
     _install_packed(_packed(installed(WIDGET, "it bundles the widget")), project, "agent-widget")
 
 

@@ -6,5 +6,5 @@ PATIENCE_MILLISECONDS = 30_000
 
 
 def stranger() -> str:
-    """A user nobody has heard of."""
+    """Return a new, unknown user."""
     return f"auth0|{uuid.uuid4().hex}"

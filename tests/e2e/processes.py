@@ -1,4 +1,4 @@
-"""The stack and its parts as processes of their own, started as a person starts them."""
+"""The stack and its parts as separate processes, started as a person starts them."""
 
 import os
 import re
@@ -29,10 +29,10 @@ ENVIRONMENT = {
     "HOME": os.environ.get("HOME", "/"),
     "QWESTLY_AGENT_SHARED_SECRET": SECRET,
     "MONGODB_DATABASE": DEMO_DATABASE,
-    # Tests of one user say more in a minute than people do.
+    # Tests of one user send more messages per minute than a person does.
     "MESSAGES_A_MINUTE": "1000",
 }
-"""Nothing else of what the machine has set: it would win over the local defaults."""
+"""No other variable of the machine is passed on: it would override the local defaults."""
 CANDIDATE_API = {
     "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
     "CANDIDATE_API_URL": "http://127.0.0.1:1/api/agent/v1",
@@ -52,7 +52,7 @@ def tool(name: str, why: str) -> str:
 
 @dataclass
 class Process:
-    """A program whose words are kept as they come."""
+    """A program whose output is stored as it arrives."""
 
     popen: subprocess.Popen[bytes]
 
@@ -75,17 +75,17 @@ class Process:
         return self.popen.poll() is None
 
     def end(self, how: signal.Signals) -> int:
-        """The exit code."""
+        """End the process; return the exit code."""
         self.popen.send_signal(how)
         return self.wait()
 
     def interrupt(self) -> int:
-        """Ctrl-C, again and again until it ended; the exit code."""
+        """Press Ctrl-C until the process has ended; return the exit code."""
         until(lambda: self.popen.send_signal(signal.SIGINT) or not self.running(), END_SECONDS)
         return self.wait()
 
     def wait(self, seconds: float = END_SECONDS) -> int:
-        """The exit code, once it ended by itself and all its words are read."""
+        """Wait until the process ends by itself and all output is read; return the exit code."""
         try:
             code = self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -125,7 +125,7 @@ class Stack:
     process: Process
     port: int
     found: Any = None
-    """The memories at the moment when the address first answered."""
+    """The memories when the address first answered."""
 
     @property
     def url(self) -> str:
@@ -136,13 +136,13 @@ class Stack:
         return listens(self.port)
 
     def model(self, control: str, **body: Any) -> Any:
-        """Tells the stack's own model server what to do, or asks it what it was sent."""
+        """Control the stack's own model server, or ask it which requests it received."""
         [address] = re.findall(r"model server +(\S+)", self.process.said)
         with httpx2.Client(timeout=30) as http:
             return http.request("POST" if body else "GET", f"http://{address}/_control/{control}", json=body).json()
 
     def release(self) -> None:
-        """Lets the model's held answer go on, once it is held."""
+        """Release the model's held answer, once it is held."""
         until(lambda: self.model("release", now=True)["released"])
 
 
@@ -164,7 +164,7 @@ def running_stack(mongodb_uri: str, **environment: str) -> Iterator[Stack]:
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes that it started, and those that they did."""
+    """Return the processes started by this one, and those started by them."""
     table = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True)
     parents = [tuple(map(int, line.split())) for line in table.stdout.splitlines()]
     found = [pid]
@@ -196,7 +196,7 @@ def model_server(port: int) -> Iterator[Process]:
 
 @contextmanager
 def chat_function(port: int, mongodb_uri: str, model_port: int) -> Iterator[Process]:
-    """The chat handler as Lambda starts it, with the environment that template.yaml gives it."""
+    """Run the chat handler as Lambda starts it, with the environment from template.yaml."""
     given = {k: v for k, v in Template.load().environment("ChatFunction").items() if not is_reference(v)}
     model_url = f"http://127.0.0.1:{model_port}/v1"
     environment = {

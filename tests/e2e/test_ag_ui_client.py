@@ -1,4 +1,4 @@
-"""The published AG-UI client: what it reads, how it answers an interrupt, and what it makes of our errors."""
+"""The published AG-UI client: how it reads turns, answers interrupts and handles our errors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def open_page(node: Node, client: Client, thread_id: str = "thread-1") -> Page:
 
 
 def wants(page: Page, model: ModelServer, *then: Reply) -> dict[str, Any]:
-    """The model proposes a headline; the interrupt that asks for it."""
+    """Let the model propose a headline; return the interrupt that asks for approval."""
     model.script(Reply(tool_calls=[{"name": "update_profile_field", "arguments": CHANGE}]), *then)
     [interrupt] = page.say(f"Make my headline {HEADLINE}.").pending
     return interrupt
@@ -125,7 +125,7 @@ def test_the_conversation_continues_from_the_stored_messages(page: Page, model: 
     ],
     ids=["yes", "in other words", "no", "cancelled"],
 )
-def test_an_approval_interrupts_and_is_resumed(
+def test_an_approval_interrupts_the_run_and_resumes_it(
     page: Page,
     client: Client,
     model: ModelServer,

@@ -1,4 +1,4 @@
-"""Every button, link and chip of the demo user's page is pressed once: each does something, and nothing fails."""
+"""Every button, link and chip of the demo user's page is pressed once: each does something, without errors."""
 
 import re
 from collections import Counter
@@ -49,7 +49,7 @@ STATE = f"""() => {{
     }});
     return parts.join("\\n");
 }}"""
-"""The visible state of the page, which differs once a button did something."""
+"""The visible state of the page, which changes if a button does something."""
 WORDS = f"""() => {{
     {SEEN}
     const all = [];
@@ -60,7 +60,7 @@ WORDS = f"""() => {{
 
 @dataclass
 class Watched:
-    """A page, and what went wrong in it."""
+    """A page and its errors."""
 
     page: Page
     wrong: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def demo() -> Iterator[Stack]:
-    """A stack of its own: what is pressed here changes the demo user."""
+    """Its own stack, because pressing buttons changes the demo user."""
     with mongo_server() as (uri, _), running_stack(uri) as stack:
         yield stack
 
@@ -109,12 +109,12 @@ def find(page: Page, name: str, nth: int) -> Locator | None:
 
 
 def press(watched: Watched, target: Locator) -> str:
-    """Return what is wrong with it; empty if it does something and nothing fails."""
+    """Return the problem; empty if the control does something without errors."""
     page = watched.page
     if LEAVES_THE_LAPTOP.match(target.get_attribute("href") or ""):
         return ""
     before, failures = page.evaluate(STATE), Counter(FAILURE.findall(page.evaluate(WORDS)))
-    if target.get_attribute("class") == "skip":  # it shows itself to the keyboard alone
+    if target.get_attribute("class") == "skip":  # it is visible only to the keyboard
         target.press("Enter")
     else:
         target.click(timeout=CLICK_MILLISECONDS)
@@ -149,7 +149,7 @@ def test_every_control_of_the_demo_does_something_without_errors(demo: Stack, br
         target = find(watched.page, name, nth)
         if target and (problem := press(watched, target)):
             wrong[name] = problem
-        if name.startswith("Pause"):  # what is pressed next is refused until it goes on
+        if name.startswith("Pause"):  # further presses are rejected until the pause ends
             watched.page.get_by_role("button", name="Resume").first.click()
             watched.page.wait_for_timeout(SETTLED_MILLISECONDS)
         watched.page.close()

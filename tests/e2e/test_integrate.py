@@ -1,5 +1,5 @@
-"""Every block of code in docs/integrate.md, taken from the page and run against the stack: pages of somebody else's app
-in a real browser, with `ai` 6 and 7, assistant-ui, AG-UI and CopilotKit; routes in Node; commands in a shell."""
+"""Every code block of docs/integrate.md is run against the stack: pages of another app in a real browser, with `ai` 6
+and 7, assistant-ui, AG-UI and CopilotKit; routes in Node; commands in a shell."""
 
 import json
 import re
@@ -53,7 +53,7 @@ FILES = {(each.name, each.page): each.text for each in BLOCKS if each.name}
 
 
 def block(begins: str) -> str:
-    """The unnamed one that begins so."""
+    """Return the unnamed block that starts with `begins`."""
     [found] = [each.text for each in BLOCKS if not each.name and each.text.startswith(begins)]
     return found
 
@@ -63,7 +63,7 @@ UNNAMED = (*CURLS, "make client", "npx tsc", "<!doctype html>", '{"id": "mem_', 
 
 
 def files_of(page: str) -> dict[str, str]:
-    """The page's own `main.tsx`, and what it needs."""
+    """Return the page's own `main.tsx` and the files it needs."""
     needed, left = dict[str, str](), ["main.tsx", "index.html", "vite.config.ts", "tsconfig.json"]
     while left:
         name = left.pop()
@@ -92,13 +92,13 @@ def port() -> int:
 
 @pytest.fixture(scope="module")
 def agent(stack_database: str, port: int) -> Iterator[Stack]:
-    """The stack, which lets pages of `port` call it."""
+    """The stack, which accepts requests from pages on `port`."""
     with running_stack(stack_database, ALLOWED_ORIGINS=f"http://localhost:{port}") as stack:
         yield stack
 
 
 def written(project: str, folder: str, files: dict[str, str], stack: Stack) -> Path:
-    """A folder with these files in the project, where nothing but the stack's address is another than in the page."""
+    """Write these files into a folder of the project, changed only in the stack's address."""
     where = installed(Path(__file__).parent / "integrate" / project, "it is a page of somebody else's app")
     install_client(where)
     pages = where / folder
@@ -111,7 +111,7 @@ def written(project: str, folder: str, files: dict[str, str], stack: Stack) -> P
 
 @contextmanager
 def served(pages: Path, port: int) -> Iterator[str]:
-    """The page's own last command: it compiles strictly, and serves."""
+    """Serve with the page's own last command, which compiles strictly."""
     command = f"{block('npx tsc').strip()} --host 127.0.0.1 --port {port}"
     with started("bash", "-euc", f"exec 2>&1; {command}", folder=str(pages.relative_to(ROOT))) as process:
         until(lambda: listens(port) or not process.running(), SECONDS)
@@ -121,7 +121,7 @@ def served(pages: Path, port: int) -> Iterator[str]:
 
 @contextmanager
 def opened(browser: Browser, address: str) -> Iterator[Page]:
-    """A tab in which nothing may complain, not even of a request that fails."""
+    """Open a tab in which any error fails the test, even a failed request."""
     complaints: list[str] = []
     context = browser.new_context(base_url=address)
     context.set_default_timeout(PATIENCE_MILLISECONDS)
@@ -227,7 +227,7 @@ console.log(JSON.stringify([direct.status, (await read.json()).level, await told
 
 
 def node(folder: Path, program: str, *arguments: str, **environment: str) -> str:
-    """Run a program of `node_modules`, and return its output."""
+    """Run a program of `node_modules` and return its output."""
     done = subprocess.run(
         [tool("node", "it runs the routes of a server"), folder.parent / "node_modules" / program, *arguments],
         cwd=folder,
@@ -254,7 +254,7 @@ def shell(command: str, **environment: str) -> str:
 
 
 def commands(text: str) -> str:
-    """The lines of a session that were typed."""
+    """Return the typed lines of a session."""
     return "\n".join(re.findall(r"^\$ ((?:.*\\\n)*.*)", text, re.M))
 
 
@@ -280,7 +280,7 @@ def test_the_documented_shell_sessions_run(agent: Stack) -> None:
 def test_the_documented_commands_pack_the_client_and_name_tested_packages(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "clients").symlink_to(packed_client().parent)
-    # Packages come from the locks of these tests, not from whatever is newest today.
+    # Packages come from the lock files of these tests, not from the latest releases.
     stubs = 'make() { :; }; npm() { if [ "$1" = install ]; then echo "$@"; else command npm "$@"; fi; }\n'
     said = shell(f"cd {shlex.quote(str(tmp_path / 'here'))}\n{stubs}{block('make client')}")
     assert [*tmp_path.glob("qwestly-agent-client-*.tgz")]

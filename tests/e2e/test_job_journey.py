@@ -1,4 +1,4 @@
-"""The way from a résumé to a follow-up, in a browser, on the running stack with its scripted model and job boards."""
+"""From a résumé to a follow-up, in a browser, on the running stack with its scripted model and job boards."""
 
 import io
 import re
@@ -140,7 +140,7 @@ def test_a_resume_leads_to_a_profile_documents_an_application_and_its_follow_up(
 
 
 def words_of(text: str) -> list[str]:
-    """The words, without the marks of Markdown."""
+    """Return the words without Markdown marks."""
     return re.findall(r"[^\W_]+", text)
 
 

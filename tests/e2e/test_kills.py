@@ -21,7 +21,7 @@ LEASE_ENDS_WITHIN_SECONDS = 10
 
 @dataclass
 class Parts:
-    """The chat function and what it stands on, each of which can be killed and started again where it was."""
+    """The chat function and the processes it depends on, each of which can be killed and restarted in place."""
 
     processes: ExitStack
     mongodb_uri: str
@@ -61,7 +61,7 @@ def client(parts: Parts) -> Iterator[Client]:
 
 
 def begin(events: Iterator[Event]) -> str:
-    """The conversation, once half of its answer has come; the rest is held."""
+    """Return the conversation once half of its answer has arrived; the rest is held."""
     conversation_id = next(events).data["conversation_id"]
     assert next(events).data["content"] == "Half of "
     return conversation_id
@@ -148,7 +148,7 @@ def test_a_killed_functions_partial_answer_can_be_resumed_and_continued(parts: P
 
 
 def when_free(client: Client, body: dict[str, Any]) -> httpx2.Response | None:
-    """The answer, or None while the turn of the process that died still holds the conversation."""
+    """Return the response, or None while the killed process's turn still locks the conversation."""
     answer = client.request("POST", "/api/chat", json=body)
     if answer.status_code == 200:
         return answer
@@ -172,7 +172,7 @@ def test_a_terminated_chat_function_ends_its_streams_and_keeps_partial_answers(p
 
 @pytest.mark.nightly
 def test_a_dead_database_is_reported_without_blocking_requests(parts: Parts, client: Client) -> None:
-    """Last here: the parts are of no use after it."""
+    """This test is the last here: the parts cannot be used after it."""
     parts.hold_half_an_answer()
     with client.open({"message": "Tell me"}) as events, ThreadPoolExecutor() as pool:
         begin(events)

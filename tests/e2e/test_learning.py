@@ -1,4 +1,4 @@
-"""Learning as a loop, in a real browser and to the next morning: gap, lesson, answers, and the next gap."""
+"""The learning loop in a real browser until the next morning: gap, lesson, answers, and the next gap."""
 
 import re
 import uuid
@@ -24,7 +24,7 @@ QUESTIONS = {each.asks: each for module in read_library(Path("library")) for eac
 
 @contextmanager
 def on_day(uri: str, day: int, browser: Browser, user: str) -> Iterator[Page]:
-    """The stack with a clock so many days ahead, and its page."""
+    """Run the stack with a clock so many days ahead, and open its page."""
     with running_stack(uri, CLOCK_OFFSET=str(day * DAY_SECONDS), DEMO_WEEKS="0") as stack:
         context = browser.new_context(base_url=stack.url, locale="en-US")
         context.set_default_timeout(PATIENCE_MILLISECONDS)
@@ -36,7 +36,7 @@ def on_day(uri: str, day: int, browser: Browser, user: str) -> Iterator[Page]:
 
 
 def api(page: Page, method: str, path: str) -> Any:
-    """Asks as the page does, with a token of the stack's clock."""
+    """Send a request as the page does, with a token at the stack's time."""
     call = """async ([method, path]) => {
         const { token } = await (await fetch(`/local/token${location.search}`)).json();
         return (await fetch(path, { method, headers: { Authorization: `Bearer ${token}` } })).json();
@@ -45,7 +45,7 @@ def api(page: Page, method: str, path: str) -> Any:
 
 
 def answer(group: Locator, *, is_right: bool) -> str:
-    """Answers a question of the library, and returns the right option."""
+    """Answer a question of the library; return the right option."""
     asked = QUESTIONS[group.locator("legend").inner_text()]
     right = asked.options[asked.right]
     wrong = next(each for each in asked.options if each != right)
@@ -68,7 +68,7 @@ def test_a_gap_leads_to_a_lesson_a_repeated_question_and_the_next_gap(
             gaps = learning.get_by_role("list", name="What you still need").get_by_role("listitem")
             first = gaps.first.locator("strong").inner_text()
             gaps.first.get_by_role("button", name="Start lesson").first.click()
-            expect(gaps.first.get_by_role("button", name="Read")).to_be_visible()  # by itself
+            expect(gaps.first.get_by_role("button", name="Read")).to_be_visible()  # without a reload
             work = page.get_by_role("navigation", name="Views").get_by_role("button", name="Work")
             expect(work).to_contain_text("1 to read", use_inner_text=True)
             look_at(page, "Chat")

@@ -1,6 +1,6 @@
-"""The road of a newcomer on the running stack: résumé, "What do you know about me?", search, document.
+"""A newcomer's way on the running stack: résumé, "What do you know about me?", search, document.
 
-The people are invented. Steps that nobody finishes yet are tried at night, and named with what will mend them.
+The newcomers are invented. Steps that none of them can finish yet are tried at night, each with the planned fix.
 """
 
 import json
@@ -31,7 +31,7 @@ class Newcomer:
     story: tuple[str, ...]
     """Their answers in an interview."""
     told: str
-    """Words of the story that belong into its draft."""
+    """Words of the story that belong in its draft."""
     stop: str
     facts: tuple[str, ...]
     """Answers of an onboarding, in its order."""
@@ -190,7 +190,7 @@ class Road:
         body = {"is_on": True, "wishes": wishes}
         return self.client.request("PUT", "/api/jobs/settings", json=body).raise_for_status().json()
 
-    # --- not yet ------------------------------------------------------------------------------------------------------
+    # --- known to fail ------------------------------------------------------------------------------------------------
 
     def onboarding(self) -> None:
         conversation = self.client.say("Hi!", role="onboarding").conversation_id

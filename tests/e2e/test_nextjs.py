@@ -23,7 +23,7 @@ def page_port() -> int:
 
 @pytest.fixture(scope="module")
 def agent(stack_database: str, page_port: int) -> Iterator[Stack]:
-    """The stack, to be called from the example's page."""
+    """The stack, which accepts requests from the example's page."""
     with running_stack(stack_database, ALLOWED_ORIGINS=f"http://127.0.0.1:{page_port}") as stack:
         yield stack
 
@@ -43,7 +43,7 @@ def example(agent: Stack, page_port: int) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser: Browser, example: str) -> Iterator[Page]:
-    """A script error fails the test."""
+    """The example's page; a script error fails the test."""
     errors: list[str] = []
     context = browser.new_context(base_url=example)
     context.set_default_timeout(PATIENCE_MILLISECONDS)

@@ -1,4 +1,4 @@
-"""Onboarding on a phone, by keyboard alone: from an empty profile to one that its person approved."""
+"""Onboarding on a phone, by keyboard alone: from an empty profile to an approved one."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ WRITTEN = ("candidates_enhanced", "preferences_enhanced", "agent_job_searches")
 
 
 def go_to(target: Locator, key: str = "Tab") -> None:
-    """Press Tab until it has the focus, as somebody does who has no pointer."""
+    """Press Tab until the target has the focus, as a user without a pointer does."""
     expect(target).to_be_visible()
     for _ in range(MOST_TABS):
         if target.evaluate("node => node.getRootNode().activeElement === node"):
@@ -51,7 +51,7 @@ def test_onboarding_fills_an_empty_profile_by_keyboard_on_a_phone(
     box = interviews.get_by_role("textbox", name="Your message")
     expect(interviews.get_by_role("log").get_by_text("What do you do at present?")).to_be_visible()
     expect(interviews.get_by_role("button", name="Send", exact=True)).to_be_visible()
-    for number, line in enumerate(ANSWERS, 2):  # after the message that began it
+    for number, line in enumerate(ANSWERS, 2):  # after the message that started it
         expect(box).to_be_focused()
         page.keyboard.type(line)
         page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""The page of the running stack in a real browser: what a newcomer sees."""
+"""The page of the running stack in a real browser, as a newcomer sees it."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Each part starts alone, and says in a sentence why it cannot."""
+"""Each part starts alone, and reports in a sentence why it cannot."""
 
 import re
 import socket
@@ -27,7 +27,7 @@ ALONE = {
 
 @pytest.fixture(scope="module")
 def refused(stack_database: str) -> Iterator[dict[str, Process]]:
-    """Parts, and the whole stack, that cannot start, each for the reason that is its name; all at once, for speed."""
+    """Parts, and the whole stack, that cannot start, by reason; started together, for speed."""
     with socket.create_server(("127.0.0.1", 0)) as listening, ExitStack() as processes:
         taken = str(listening.getsockname()[1])
         candidate_app, stack = ALONE["candidate app"], python("infra.local")
@@ -101,7 +101,7 @@ def test_the_page_alone_reports_the_missing_parts() -> None:
 
 @contextmanager
 def alone(name: str) -> Iterator[str]:
-    """A part by itself, as its address."""
+    """Run one part alone; yield its address."""
     port = free_port()
     with started(*ALONE[name], "--port", str(port)) as part:
         wait_for_port(port, part.popen)
@@ -109,7 +109,7 @@ def alone(name: str) -> Iterator[str]:
 
 
 def refusal(part: Process) -> str:
-    """The one sentence with which it ended."""
+    """Return the one sentence with which the part ended."""
     assert part.wait() != 0
     assert len(part.said.splitlines()) == 1, part.said
     return part.said

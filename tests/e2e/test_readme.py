@@ -1,4 +1,4 @@
-"""Every bullet of the README, played on the page of the running stack, with the yes that it leads to."""
+"""Every bullet of the README, played on the page of the running stack, including the approval it leads to."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ UNFIT = re.compile(
     rf"not in it|can't help with that here|\b(?:card|about|headlines|draft|ap|msg|redraft)_[0-9a-f]{{6,}}"
     rf"|\b(?:{'|'.join(NAMES)}|{ENUMS})\b|approval_news|undefined|\[object"
 )
-# The visible words of a page and of its elements' shadows.
+# The visible words of a page and of its elements' shadow DOM.
 VISIBLE = r"""() => {
     const walk = root => [...root.childNodes].flatMap(node => {
         if (node.nodeType === Node.TEXT_NODE) return [node.data];
@@ -43,13 +43,13 @@ GIVEN = "".join((DEMO / each).read_text("utf-8") for each in ("person.py", "resu
 
 
 def strange_figures(text: str, *more: str) -> list[str]:
-    """Figures of a text for others that nothing which the person said or gave has."""
+    """Return the figures in a text for others that are in nothing the user said or provided."""
     given = {figure for each in (GIVEN, *more) for figure in FIGURES.findall(each)}
     return [each for each in FIGURES.findall(text) if each not in given]
 
 
 def unfit(page: Page) -> list[str]:
-    """Return the visible texts that no user should read."""
+    """Return the visible texts that no user should see."""
     return UNFIT.findall(page.evaluate(VISIBLE))
 
 
@@ -117,7 +117,7 @@ def test_every_view_in_the_readme_works_as_described(open_page: Callable[..., Pa
     look_at(page, "Jobs")
     jobs.get_by_role("button", name="Search now").click()
     found = jobs.get_by_role("list", name="Jobs").get_by_role("listitem").filter(has_text="Jobs by Adzuna")
-    job = found.filter(has=page.get_by_role("button", name=re.compile("^Apply: "))).first  # she applied for another
+    job = found.filter(has=page.get_by_role("button", name=re.compile("^Apply: "))).first  # she applied for another job
     expect(job).to_contain_text("Why it fits", timeout=WORKFLOW_MILLISECONDS)
     title = job.get_by_role("heading", level=3).inner_text()
     assert unfit(page) == []

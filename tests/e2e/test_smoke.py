@@ -1,4 +1,5 @@
-"""The smoke test of a deployed stage, against the running stack: what passes, and what it would not let pass."""
+"""The smoke test of a deployed stage, run against the local stack: it passes on a working stack and detects each
+fault."""
 
 import base64
 import io
@@ -95,7 +96,7 @@ def test_a_failed_smoke_step_exits_with_one_and_the_others_still_run(stack: Stac
 
 
 class Buffering(httpx2.BaseTransport):
-    """Something on the way that hands on an answer once it is whole."""
+    """A proxy that forwards a response only once it is complete."""
 
     def __init__(self) -> None:
         self.inner = httpx2.HTTPTransport()
@@ -121,7 +122,7 @@ def test_an_answer_sent_all_at_once_is_not_a_stream(place: Place) -> None:
 
 @dataclass
 class Otherwise(Buffering):
-    """Answers one request as it should not."""
+    """Answers one request wrongly."""
 
     method: str
     path: str
@@ -177,7 +178,7 @@ def test_a_wrong_secret_fails_the_smoke_test(place: Place) -> None:
     assert any("answers 401, not 200" in line for line in seen.lines)
 
 
-# --- the paths of people ----------------------------------------------------------------------------------------------
+# --- user paths -------------------------------------------------------------------------------------------------------
 
 
 def test_an_unexpected_model_choice_fails_each_path_with_the_expected_one(
@@ -210,7 +211,7 @@ def test_too_little_knowledge_for_a_card_is_not_a_failure(visit: Visit, monkeypa
 
 
 def test_a_failed_card_fails_with_the_message_users_read(stack: Stack, visit: Visit) -> None:
-    answers = [{}, {}, {}, {}, {}]  # to what is to be remembered, with its judge, and to the wish
+    answers = [{}, {}, {}, {}, {}]  # for the memory, its judge, and the request
     stack.model("script", steps=[*answers, *[{"fault": 400}] * 20])
     with pytest.raises(Failed, match="expected a question; it ended as failed: We’re fixing a problem on our side"):
         paths.a_card_to_its_question(visit)
@@ -233,7 +234,7 @@ def test_a_rejection_stored_as_an_approval_is_detected(place: Place) -> None:
 
 def test_the_smoke_test_detects_a_change_despite_a_rejection(place: Place, stack: Stack) -> None:
     class Disobedient(Buffering):
-        """Says yes for them where they say no."""
+        """Sends an approval where the user rejects, and claims the rejection."""
 
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
             if not request.url.path.endswith("/decision"):
@@ -264,7 +265,7 @@ def test_the_smoke_test_detects_a_forgotten_memory_that_still_exists(place: Plac
         routes.leaving(visit)
 
 
-# --- where a stage is -------------------------------------------------------------------------------------------------
+# --- find a stage -----------------------------------------------------------------------------------------------------
 
 STACK = {
     "Resources": {"Any": {"Type": "AWS::SQS::Queue"}},

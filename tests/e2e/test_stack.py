@@ -77,7 +77,7 @@ def test_the_demo_question_is_answered_from_three_tiers(client: Client) -> None:
         "2,300 merchants",  # a document
     ):
         assert quoted in answer.text
-    for secret in ("maya@example.com", "98000"):  # in the profile, and not for the model
+    for secret in ("maya@example.com", "98000"):  # in the profile, but not for the model
         assert secret not in answer.text
 
 

@@ -1,4 +1,4 @@
-"""However the stack is ended, nothing of it is left."""
+"""However the stack is stopped, nothing of it is left behind."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ PARTS = 4
 
 @dataclass
 class Made:
-    """`make run`, of which every part was started."""
+    """`make run` with all of its parts started."""
 
     process: Process
 
@@ -32,7 +32,7 @@ class Made:
         os.killpg(self.process.popen.pid, number)
 
     def interrupt(self) -> None:
-        """Ctrl-C, again and again."""
+        """Press Ctrl-C again and again."""
         until(lambda: self.signal(signal.SIGINT) or not self.process.running(), END_SECONDS)
 
 
@@ -55,7 +55,7 @@ def mongodb_uri() -> Iterator[str]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("way", WAYS)
 def test_a_stopped_stack_leaves_nothing_behind(way: str, mongodb_uri: str) -> None:
-    """Started as a script starts what is in the background: with SIGINT ignored. SIGHUP is not, even under nohup."""
+    """Started like a background process of a script: with SIGINT ignored. SIGHUP is not ignored, even under nohup."""
     environment = os.path.dirname(os.path.dirname(sys.executable))
     command = f"{tool('make', 'it runs the stack')} --old-file={environment}/run run VENV={environment}"
     with started(

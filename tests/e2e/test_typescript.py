@@ -1,4 +1,4 @@
-"""The published TypeScript client and the widget, packed as npm packs them, and the documents' snippets, compiled."""
+"""The published TypeScript client and the widget, packed as npm packs them, and the docs' snippets, compiled."""
 
 import json
 import re
@@ -85,7 +85,7 @@ export const never = <qwestly-chat agent-role="boss" />;
 
 @pytest.fixture(scope="module")
 def consumer() -> Path:
-    """A project that has the packed client and widget, and what the documents tell to install."""
+    """A project with the packed client and widget, and the packages that the docs say to install."""
     project = installed(CLIENT, "it builds the TypeScript client")
     install_client(project)
     install_widget(project)
@@ -93,7 +93,7 @@ def consumer() -> Path:
 
 
 def snippets(document: Path) -> dict[str, str]:
-    """Return the code blocks by file name, which stands in the first line of each."""
+    """Return the code blocks by file name, which is in the first line of each."""
     blocks = re.findall(r"^```(tsx?)\n(.*?)^```", document.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     named = ((re.match(r"// ([\w-]+\.tsx?)\n", text), kind, text) for kind, text in blocks)
     return {

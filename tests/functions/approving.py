@@ -1,4 +1,4 @@
-"""A person's approvals as the three functions of the approve handler treat them, over real servers at their wires."""
+"""A user's approvals as the three functions of the approve handler process them, over real servers."""
 
 import json
 import threading
@@ -52,7 +52,8 @@ ONE, TWO = "ap_" + "1" * 32, "ap_" + "2" * 32
 
 
 def template_without_machines() -> Template:
-    """A state machine takes seconds to be parsed. Nothing is reserved: hundreds decide at once, and none is refused."""
+    """Parsing a state machine takes seconds. No concurrency is reserved: hundreds of decisions run at once, none
+    throttled."""
     whole = Template.load()
     resources = {name: each for name, each in whole.resources.items() if each["Type"] != MACHINE}
     return replace(whole, resources=resources, parameters={**whole.parameters, "ReserveConcurrency": "false"})
@@ -63,7 +64,7 @@ TEMPLATE = template_without_machines()
 
 @contextmanager
 def local_aws() -> Iterator[AwsServer]:
-    """The laptop's AWS with the keys and functions of template.yaml."""
+    """Local AWS with the keys and functions of template.yaml."""
     with AwsServer(TEMPLATE, {"MAIL_FROM": SENDER}, hurried=True) as aws, pytest.MonkeyPatch.context() as patch:
         for name, value in aws.variables.items():
             patch.setenv(name, value)
@@ -71,7 +72,7 @@ def local_aws() -> Iterator[AwsServer]:
 
 
 class Wire:
-    """The package's clients of AWS, with a count of what is called, and what shall fail."""
+    """The package's AWS clients, with counts of the calls and the calls that shall fail."""
 
     def __init__(self) -> None:
         self._aws = AWS()
@@ -81,7 +82,7 @@ class Wire:
         """Record the mails sent by SES."""
         self.failing: dict[str, Exception] = {}
         self.waiting: set[str] = set()
-        """Task tokens by which somebody waits, beside those of the laptop's executions."""
+        """Task tokens with a waiting execution, besides those of the local executions."""
 
     def client(self, service: str) -> "Wire.Client":
         return Wire.Client(self, self._aws.client(service))
@@ -121,7 +122,7 @@ class World:
     def run(self, work: Callable[[Services], Any]) -> Any:
         return container.services.run(work)
 
-    # What is there
+    # Stored data
 
     def ask(self, approval_id: str = ONE, proposal: Proposal | None = None, answer: Answer = "queue", **more: Any):
         context = ProposalContext(**{"user_id": USER, "run_id": "run_1", "level": "L2", **more})
@@ -131,7 +132,7 @@ class World:
         return self.run(lambda services: services.approvals.get(USER, approval_id))
 
     def link(self, approval_id: str = ONE) -> str:
-        """The token of the link that was mailed last."""
+        """Return the token of the link mailed last."""
         self.sweep()
         mail = self.aws.outbox[-1]
         token = mail.text.partition(f"{APPROVE_URL}/")[2].split()[0]
@@ -148,7 +149,7 @@ class World:
         return draft
 
     def proposed(self, *contents: str) -> list[str]:
-        """Memories that wait for a yes, of the conversation `chat_1`; their ids."""
+        """Store memories of the conversation `chat_1` that wait for approval; return their ids."""
         conversation = {"user_id": USER, "id": "chat_1", "lease_until": 0.0}
         self.database["agent_conversations"].update_one(
             {"_id": f"{USER}:chat_1", "user_id": USER}, {"$setOnInsert": conversation}, upsert=True
@@ -174,11 +175,11 @@ class World:
         return self._ask("extract_memories", {**ids, "run_id": "run_1", "task_token": "first", **given})
 
     def statuses(self) -> dict[str, str]:
-        """Return the statuses of memories by content, or by id where the content is gone."""
+        """Return the statuses of memories by content, or by id if the content was deleted."""
         return {each.get("content", each["_id"]): each["status"] for each in self.database["user_memories"].find()}
 
     def dump(self) -> dict[str, list[dict[str, Any]]]:
-        """Every document there is."""
+        """Return every document."""
         names = self.database.list_collection_names()
         return {name: sorted(self.database[name].find(), key=lambda each: str(each["_id"])) for name in names}
 
@@ -188,7 +189,7 @@ class World:
     def release_brake(self) -> None:
         self.run(lambda services: services.signals.turn_brake_off(USER, self.clock()))
 
-    # The handlers
+    # Handlers
 
     def sweep(self) -> dict[str, int]:
         return clock.handler({}, Context("clock", 1769, 55))
@@ -205,7 +206,7 @@ class World:
         return self.ask_page(method, f"/approve/{token}", **more)
 
     def decide(self, token: str, decision: str = "approve", reason: str = "", **more: Any) -> "Shown":
-        """Send the form of the page as it is now."""
+        """Submit the current form of the page."""
         fields = {"reason": reason, "decision": decision, **more}
         if "args_digest" not in fields:
             fields["args_digest"] = self.sha256_hex(token)
@@ -218,7 +219,7 @@ class World:
         return self.ask_page("POST", f"/approve/{token}", urlencode(fields).encode(), **more)
 
     def decide_by_lambda(self, token: str, decision: str, digest: str) -> "Shown":
-        """Decide through the Lambda service, with as many containers as reserved."""
+        """Decide through the Lambda service, with as many containers as are reserved."""
         body = urlencode({"decision": decision, "args_digest": digest, "reason": ""}).encode()
         name = TEMPLATE.name("ApprovePagesFunction")
         answer = self.aws.invoke(name, event_of("POST", f"/approve/{token}", body))
@@ -231,7 +232,7 @@ class World:
 
 @dataclass
 class Shown:
-    """The pages' answer as a function URL returns it."""
+    """A response of the pages, as a function URL returns it."""
 
     status: int
     headers: dict[str, str]
@@ -266,7 +267,7 @@ def event_of(
 def a_world(
     aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps_uri: str = "", **more: Any
 ) -> Iterator[World]:
-    """The functions share one container, as one Lambda environment does. `more` are settings."""
+    """All functions share one container, as in one Lambda environment. `more` are settings."""
     clock, wire = FakeClock(), Wire()
     aws.outbox.clear()
 
@@ -292,7 +293,7 @@ def a_world(
         database = mongo[database_name]
         person = {"user_id": USER, "email": ADDRESS, "name": "Tess", "headline": "Product Manager"}
         database["candidates_enhanced"].insert_one({"_id": "tester", **person})
-        # Not those that delete what is old: our clock is not the database's.
+        # Without TTL indexes: our clock is not the database's.
         lasting = [index for index in INDEXES["agent_approvals"] if "expireAfterSeconds" not in index.document]
         database["agent_approvals"].create_indexes(lasting)
         try:
@@ -338,7 +339,7 @@ CARD = Proposal(
 
 
 def card_of(number: int) -> Proposal:
-    """A card of its own, so that none replaces another."""
+    """Return a card with its own id, so that none replaces another."""
     return replace(CARD, args={**CARD.args, "card_id": f"card_{number}"})
 
 

@@ -1,4 +1,4 @@
-"""Fixtures of approvals: the laptop's AWS, and services of its own for each test."""
+"""Fixtures of approvals: local AWS, and separate services for each test."""
 
 from collections.abc import Iterator
 
@@ -22,5 +22,5 @@ def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[Worl
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thousands of calls beside other work: a database that is slow for a moment is not taken for a dead one."""
+    """With thousands of concurrent calls, do not mistake a briefly slow database for a dead one."""
     monkeypatch.setattr("qwestly_agent.bootstrap.DATABASE_ANSWERS_WITHIN_SECONDS", 60)

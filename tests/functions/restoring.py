@@ -1,4 +1,4 @@
-"""A person whose database goes back to an earlier moment, with the candidate app, AWS and the mails as they are now."""
+"""A user whose database is restored to an earlier moment, while the candidate app, AWS and mails keep their state."""
 
 import random
 import re
@@ -33,7 +33,7 @@ Document = dict[str, Any]
 PREFIX = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:qwestly-agent-local-"
 BUS = "any-bus"
 ASKS_FOR_CARDS = "asks-for-cards"
-"""An execution that asks by a task token and ends with the decision; the sweep publishes."""
+"""An execution that asks with a task token and ends with the decision; the sweep publishes."""
 
 
 def create_machines(aws: AwsServer) -> None:
@@ -65,10 +65,10 @@ class Person:
         self.number += 1
         return f"Nurse number {self.number}"
 
-    # --- what they do -------------------------------------------------------------------------------------------------
+    # --- actions of the user ------------------------------------------------------------------------------------------
 
     def waits(self, seconds: float) -> None:
-        """The clock's function runs meanwhile, as its schedules have it."""
+        """Let time pass, with the scheduled functions running as their schedules say."""
         self.world.clock.advance(seconds)
         self.sweeps()
 
@@ -80,7 +80,7 @@ class Person:
         self._note_mails()
 
     def proposes(self, field: str = "headline") -> str:
-        """Propose in a turn; returns the new value."""
+        """Propose a change in a turn; return the new value."""
         value = self.new_value()
         made: list[ToolCall] = [{"name": "update_profile_field", "arguments": {"field": field, "value": value}}]
         self.model.script_chat(Reply(tool_calls=made), Reply(text="Shall I?"))
@@ -88,7 +88,7 @@ class Person:
         return value
 
     def wants_a_card(self) -> None:
-        """It is asked by an execution that waits."""
+        """Request a card through a waiting execution."""
         now, draft_id = self.world.clock(), f"draft_{uuid.uuid4().hex}"
         made = {"id": draft_id, "user_id": self.user_id, "run_id": "run_1", "conversation_id": None}
         card = {"checked": CHECKED.model_dump(mode="json")}
@@ -115,7 +115,7 @@ class Person:
         return [each.name for each in self.world.aws.workflows() if each.status == "RUNNING" and name in each.name]
 
     def done(self) -> list[str]:
-        """Ids of approvals that can be undone."""
+        """Return the ids of approvals that can be undone."""
         query = {"user_id": self.user_id, "status": "done", "undone_by": None, "undoes": None, "inverse": {"$ne": ""}}
         return [each["_id"] for each in self.world.database["agent_approvals"].find(query).sort("_id", 1)]
 
@@ -123,7 +123,7 @@ class Person:
         self.client.request("POST", f"/api/activity/{approval_id}:done/undo")
 
     def remembers(self) -> str | None:
-        """Remember in a turn; returns the id, or None if an approval is asked first because of a forgotten memory."""
+        """Remember something in a turn; return the id, or None if a forgotten memory makes approval necessary."""
         text = f"Has worked in ward {self.new_value()}"
         said = text.replace("Has", "I have")
         made: list[ToolCall] = [{"name": "remember", "arguments": {"type": "fact", "text": text, "quote": said}}]
@@ -153,14 +153,14 @@ class Person:
         self.client.request("PUT", "/api/briefings/settings", json={"on": True}).raise_for_status()
 
     def kept_of(self) -> dict[str, int]:
-        """The number of their documents."""
+        """Return the number of the user's documents."""
         query, database = {"user_id": self.user_id}, self.world.database
         return {name: count for name in collections() if (count := database[name].count_documents(query))}
 
-    # --- the database goes back ---------------------------------------------------------------------------------------
+    # --- backup and restore -------------------------------------------------------------------------------------------
 
     def keeps_a_backup(self) -> None:
-        """Back up our collections. Those of the candidate app stay as they are."""
+        """Back up our collections. The candidate app's collections are not included."""
         self.moment = self.world.clock()
         self.kept = {name: list(self.world.database[name].find()) for name in collections()}
 
@@ -180,14 +180,14 @@ class Person:
         now = self.world.clock()
         return self.world.run(lambda services: restore.check(services, self.moment, now, apply=apply))
 
-    # --- what became of it --------------------------------------------------------------------------------------------
+    # --- outcomes -----------------------------------------------------------------------------------------------------
 
     def effects(self) -> Counter[str]:
-        """Return the effects in the candidate app, by fingerprint."""
+        """Return the changes made in the candidate app, by fingerprint."""
         return Counter(each["fingerprint"] for each in self._operations() if each["key"] not in self._undos())
 
     def undone(self) -> Counter[str]:
-        """Return the number of undos of each approval's effect."""
+        """Return the number of undos of each approval's action."""
         undos = self._undos()
         return Counter(undos[each["key"]] for each in self._operations() if each["key"] in undos)
 
@@ -195,7 +195,7 @@ class Person:
         return list(self.world.database[OPERATIONS].find({"user_id": self.user_id, "status": "done"}))
 
     def _undos(self) -> dict[str, str]:
-        """The approvals by the keys of what would undo them."""
+        """Return the approvals by the idempotency keys of their undos."""
         keys = [each["key"] for each in self._operations()]
 
         return {undo_id_of(key, number): key for key in keys for number in range(1, MOST_UNDOS + 1)}
@@ -224,11 +224,11 @@ MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 
 
 def play(seeds: Iterable[int], steps: int, aws: AwsServer, mongodb_uri: str, model: ModelServer) -> None:
-    """Play a history for each seed, go back to a random moment of it, and put it right. Raises `AssertionError`."""
+    """Play a history for each seed, restore a random earlier moment of it and repair it. Raises `AssertionError`."""
     for seed in seeds:
         name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
         model.reset()
-        create_machines(aws)  # without the executions of others
+        create_machines(aws)  # without executions of other tests
         with a_person(aws, mongodb_uri, name, model) as person, MongoClient(mongodb_uri) as mongo:
             try:
                 History(person, random.Random(seed)).play(steps)
@@ -266,7 +266,7 @@ class History:
         self._nothing_erased_is_back()
 
     def _possible(self) -> list[Callable[[], None]]:
-        """Return the acts that are possible now."""
+        """Return the actions that are possible now."""
         person, one = self.person, self.chance.choice
         possible: list[Callable[[], object]] = [
             lambda: person.proposes("headline"),
@@ -304,7 +304,7 @@ class History:
         assert not {*person.conversations()} & person.deleted, self.told
 
     def _goes_on(self) -> None:
-        """They say yes to whatever they are asked, undo what they can, and days pass."""
+        """Approve everything pending, undo what can be undone, and let days pass."""
         person = self.person
         for _ in range(3):
             for each in person.pending():

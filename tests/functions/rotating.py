@@ -1,4 +1,4 @@
-"""People who talk on and on, search for jobs and upload résumés, while the secrets of what serves them are rotated."""
+"""Users who keep chatting, searching for jobs and uploading résumés while the secrets of the services are rotated."""
 
 import threading
 import uuid
@@ -35,7 +35,7 @@ FILE = {"Content-Type": "application/octet-stream"}
 
 @dataclass
 class Stage:
-    """Functions whose secrets are in Parameter Store, and everyone who refuses what is no secret any more."""
+    """Functions whose secrets are in Parameter Store, and every service that rejects an outdated secret."""
 
     settings: Settings
     clock: FakeClock
@@ -46,7 +46,7 @@ class Stage:
     database: LockedDatabase
     chat: ChatServer = field(init=False)
     signs_with: str = SECRET
-    """The secret with which the candidate app signs its users in."""
+    """The secret with which the candidate app signs its users' tokens."""
 
     def put(self, name: str, value: str) -> None:
         aws_moto.put_parameter(f"/rotation/{name}", value)
@@ -64,7 +64,7 @@ class Stage:
 
     @contextmanager
     def resume_functions(self) -> Iterator[None]:
-        """The containers of the functions that open and read résumés, each with its own user of the database."""
+        """Return the containers of the functions that open and read résumés, each with its own database user."""
         of_opener = replace(self.settings, mongodb_uri="ssm:/rotation/mongodb-opener-uri")
         of_reader = replace(self.settings, mongodb_uri="ssm:/rotation/mongodb-reader-uri")
 
@@ -92,7 +92,7 @@ class Person(Client):
         return self.stage.headers(self.user_id)
 
     def steps(self) -> list[Callable[[], object]]:
-        """Each asks other services. Each returns what went wrong, if anything did."""
+        """Return the steps, each of which uses other services. Each step returns an error, if there is one."""
         return [
             lambda: self.talk("What do you know about me?", "tool_result"),  # OpenAI
             self.change_headline,  # the candidate app
@@ -132,7 +132,7 @@ class People:
     stage: Stage
     failed: list[object] = field(default_factory=list)
     people: list[int] = field(default_factory=lambda: [0] * TALKERS)
-    """The number of people of each thread."""
+    """The number of users of each thread."""
     steps: list[int] = field(default_factory=lambda: [0] * TALKERS)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -149,7 +149,7 @@ class People:
             self.people[number] += 1
 
     def wait(self) -> None:
-        """Wait until each thread has begun and ended each step once more."""
+        """Wait until each thread has started and finished each step once more."""
         needed = [now + 1 + STEPS for now in self.steps]
         until(lambda: self.failed or all(now >= then for now, then in zip(self.steps, needed, strict=True)), 60)
         assert not self.failed, self.failed[0]
@@ -158,7 +158,7 @@ class People:
 @contextmanager
 def people(stage: Stage) -> Iterator[People]:
     async def start(self: Workflows, workflow: str, name: str, given: Any) -> None:
-        """Nothing: whoever uploads calls the functions."""
+        """Do nothing: the uploading user calls the functions."""
 
     everyone = People(stage)
     threads = [threading.Thread(target=everyone.come_and_go, args=[n], daemon=True) for n in range(TALKERS)]

@@ -1,4 +1,4 @@
-"""Conversations as the chat leaves them, and the states that read them, over real servers at their wires."""
+"""Conversations as the chat stores them, and the workflow states that read them, over real servers."""
 
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -24,12 +24,12 @@ from qwestly_agent.stores.messages import Message, NewTurn, user_message
 from tests.servers import USER, FakeClock, settings_for
 
 Said = str | tuple[str, str]
-"""The user's message, or the agent's message before it and the user's."""
+"""The user's message, or the preceding message of the agent and the user's."""
 
 
 @dataclass
 class Talk:
-    """One user's conversations, on a clock that stands still."""
+    """One user's conversations, on a clock that only a test advances."""
 
     services: ModelServices
     clock: FakeClock
@@ -38,7 +38,7 @@ class Talk:
     turns: int = field(default=0, init=False)
 
     async def says(self, *said: Said, conversation_id: str = "c1") -> None:
-        """A turn each, answered with a word."""
+        """Play one turn per message, each answered with a word."""
         for each in said:
             before, text = each if isinstance(each, tuple) else ("", each)
             if before:
@@ -66,7 +66,7 @@ class Talk:
         assert await conversations.finish(claim, messages, replaced_run=None, changes={}, now=self.clock())
 
     async def falls_silent(self) -> list[ExtractionState]:
-        """Ten minutes later everything is read that is due."""
+        """Advance the clock by ten minutes and extract every due conversation."""
         self.clock.advance(SILENCE_SECONDS)
         due = await sweep(self.services, ConversationsToRead())
         return [await self.is_read(ExtractionState.model_validate(each)) for each in due.conversations]
@@ -109,7 +109,7 @@ async def talking(mongodb_uri: str, database: str, model: ModelServer, **setting
 
 
 async def add_memory(services: Services, user_id: str, now: float, content: str = "") -> str:
-    """Remember something of its own; return its id."""
+    """Store a distinct memory; return its id."""
     memory_id = f"mem_{uuid.uuid4().hex}"
     memory = Memory(id=memory_id, type="fact", content=content or f"Likes {memory_id}.", quote=content)
     await services.memories.add(user_id, memory, memory_id, [1.0], now)
@@ -130,7 +130,7 @@ def finds(*notes: dict[str, Any]) -> Reply:
 
 
 def relates(*given: Sequence[str]) -> Reply:
-    """Return relations of pairs, with the words of both notes that each rests on."""
+    """Return relations of pairs, with the quotes of both notes that each relation is based on."""
     each = [dict(zip(("id", "relation", "quote", "new_quote"), words, strict=False)) for words in given]
     return Reply(
         tool_calls=[{"name": "final_result", "arguments": {"verdicts": each}}], to="You compare notes about one person"
@@ -138,7 +138,7 @@ def relates(*given: Sequence[str]) -> Reply:
 
 
 def judges(*supported: bool) -> Reply:
-    """Return a judge's verdicts in order; a yes quotes words that the scripted judge finds."""
+    """Return a judge's verdicts in order; a yes has a quote that the scripted judge finds."""
     verdicts = [{"id": n, "why": "No."} for n, yes in enumerate(supported) if not yes]
     return Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}], to=JUDGE)
 
@@ -147,10 +147,10 @@ WISH_JUDGE = "An assistant wants to change one thing"
 
 
 def wishes(quote: str, **more: Any) -> Reply:
-    """Return the quote of a judge of wishes; empty if the message asks for no change."""
+    """Return the quote found by the judge of wishes; empty if the message requests no change."""
     return Reply(tool_calls=[{"name": "final_result", "arguments": {"quote": quote}}], to=WISH_JUDGE, **more)
 
 
 JUDGE = "You are the second reader"
 NO_JUDGE = tuple([Reply(fault=503, to=JUDGE)] * 4)
-"""Nobody answers, however often the clients ask again."""
+"""No judge responds, however often the clients retry."""

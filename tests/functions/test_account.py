@@ -1,4 +1,4 @@
-"""A user takes along what we keep about them, or has it erased."""
+"""A user exports or erases everything we store about them."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ def stranger(database: Database[dict[str, Any]]) -> Iterator[str]:
 
 
 def leave_traces(database: Database[dict[str, Any]], user_id: str) -> None:
-    """Something of this user in each collection of ours, with what must not be shown."""
+    """Store something of this user in each of our collections, including fields that must not be exported."""
     for name in OURS:
         secret = {"task_token": "sealed", "links": ["hash-of-a-link"], "hash": "hash-of-words", "key": "k-" + user_id}
         vector = {"content_embedding": to_binary([0.5, 0.25])}
@@ -147,7 +147,8 @@ def test_erasing_stops_a_running_turn_that_then_writes_nothing(
 
 @contextmanager
 def held(monkeypatch: pytest.MonkeyPatch, store: type, name: str) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """A method of a store that waits before it does anything: whether it was called, and that it may go on."""
+    """Make a method of a store wait before it does anything: yields an event for its call, and one to let it
+    continue."""
     method, called, go = getattr(store, name), threading.Event(), threading.Event()
 
     async def waiting(*given: Any, **named: Any) -> Any:
@@ -271,7 +272,7 @@ def test_an_execution_that_cannot_be_notified_blocks_neither_erasure_nor_others(
     for approval_id, sealed_for in ((ONE, ONE), (TWO, ONE)):
         sealed = world.run(lambda services, a=sealed_for: services.workflows.seal("waits-for-one", a))
         world.ask(approval_id, task_token=sealed)
-        world.clock.advance(1)  # the newest, which cannot be told, is looked at first
+        world.clock.advance(1)  # the newest, which cannot be notified, is processed first
     assert world.run(lambda services: erase(services, USER))["agent_approvals"] == 2
     assert world.wire.calls["send_task_success"] == 1
     assert not world.dump()["agent_approvals"]

@@ -1,5 +1,4 @@
-"""The function that decides and carries out for the chat believes a token and what is stored, and no word of its
-caller."""
+"""The function that decides and executes for the chat trusts a token and stored data, but no word of its caller."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +37,7 @@ def headline(world: World) -> str:
 
 @pytest.fixture
 def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer) -> Iterator[ChatServer]:
-    """A chat with the rights of the deployed one: effects are left to the local Lambda function `act`."""
+    """A chat with the rights of the deployed one: actions are executed by the local Lambda function `act`."""
     settings = settings_for(
         mongodb_uri, model.base_url, database_name, candidate_api_url=world.candidate_app.url, act_function=ACT
     )
@@ -93,7 +92,7 @@ def test_an_unverified_caller_decides_nothing(world: World, given: dict[str, Any
     assert headline(world) == "Product Manager"
 
 
-def test_a_decision_and_an_undo_through_the_api_are_one_invoke_each(world: World, person: Client) -> None:
+def test_a_decision_and_an_undo_through_the_api_take_one_invocation_each(world: World, person: Client) -> None:
     world.ask()
     posted = person.request("POST", f"/api/approvals/{ONE}/decision", json=decision(world)).json()
     assert posted["status"] == "done"
@@ -105,7 +104,7 @@ def test_a_decision_and_an_undo_through_the_api_are_one_invoke_each(world: World
 
 
 @pytest.mark.parametrize(("words", "status"), [("Yes.", "done"), ("no", "rejected")])
-def test_a_typed_decision_is_read_from_the_stored_message_with_one_invoke(
+def test_a_typed_decision_is_read_from_the_stored_message_in_one_invocation(
     world: World, person: Client, model: ModelServer, words: str, status: str
 ) -> None:
     model.script(wants())
@@ -118,7 +117,7 @@ def test_a_typed_decision_is_read_from_the_stored_message_with_one_invoke(
 
 
 def test_a_typed_decision_counts_only_as_stored(world: World, person: Client, model: ModelServer) -> None:
-    """The caller says that it was a yes to this; the conversation says otherwise."""
+    """The caller claims that the message approved this; the stored conversation says otherwise."""
     model.script(wants())
     first = person.say("A better headline?")
     [waiting] = person.get("/api/approvals")["items"]
@@ -143,7 +142,8 @@ def test_a_typed_decision_counts_only_as_stored(world: World, person: Client, mo
 def test_the_chat_leaves_notifying_the_replaced_execution_to_the_sweep(
     world: World, person: Client, model: ModelServer
 ) -> None:
-    """It ends an older approval for the same, and may not open the token of the execution that waits for that one."""
+    """The chat closes an older approval for the same subject, but may not open the task token of the waiting
+    execution."""
     world.wire.waiting.add("somebody")
     world.ask(task_token=world.run(lambda services: services.workflows.seal("somebody", ONE)))
     world.clock.advance(1)
@@ -158,7 +158,7 @@ def test_the_chat_leaves_notifying_the_replaced_execution_to_the_sweep(
 
 
 class LosesAnswers(Wire):
-    """The function answers, and the network loses that."""
+    """Loses the response after the function has answered."""
 
     def client(self, service: str) -> Any:
         found = super().client(service)
@@ -173,7 +173,7 @@ class LosesAnswers(Wire):
         return Lost()
 
 
-def test_a_lost_invoke_response_is_requested_again_without_a_second_execution(
+def test_a_lost_invocation_response_is_retried_without_a_second_execution(
     world: World, chat: ChatServer, person: Client
 ) -> None:
     world.ask()

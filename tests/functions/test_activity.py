@@ -1,4 +1,4 @@
-"""The feed of activity: what happened stands in it once, whoever dies in between."""
+"""The activity feed contains each event once, even if a process dies in between."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -21,12 +21,12 @@ OUTBOXES = ("agent_approvals", "agent_drafts")
 
 
 def told(world: World) -> list[str]:
-    """Types of the events in the feed, in order."""
+    """Return the types of the events in the feed, in order."""
     return [each["type"] for each in sorted(world.database[COLLECTION].find(), key=lambda e: (e["at"], e["_id"]))]
 
 
 def written(world: World) -> dict[str, ActivityEvent]:
-    """Events in the documents that they tell of."""
+    """Return the events in the documents that they belong to."""
     texts = [text for name in OUTBOXES for each in world.database[name].find() for text in each.get("events", [])]
     return {event.id: event for event in map(ActivityEvent.model_validate_json, texts)}
 
@@ -36,7 +36,7 @@ def in_feed(world: World) -> dict[str, ActivityEvent]:
 
 
 def asked_and_done(world: World, services: Services) -> None:
-    """Asked, approved and carried out, as far as nobody dies."""
+    """Propose, approve and execute a change, until a process dies."""
 
     async def work(_: Services) -> None:
         context = ProposalContext(user_id=USER, run_id="run_1", level="L2")
@@ -60,7 +60,7 @@ def with_services(world: World) -> Services:
 ALL = ["approval.asked", "approval.approved", "approval.executing", "approval.done"]
 
 
-def test_a_decided_and_done_approval_is_in_the_feed_with_its_permission(world: World) -> None:
+def test_a_decided_and_executed_approval_is_in_the_feed_with_its_permission(world: World) -> None:
     asked_and_done(world, with_services(world))
     assert told(world) == ALL
     [done] = [each for each in in_feed(world).values() if each.type == "approval.done"]

@@ -28,7 +28,7 @@ def undo(client: Client, event: dict[str, Any]) -> Any:
 
 @pytest.fixture
 def remembered(client: Client, model: ModelServer) -> str:
-    """The conversation in which something was remembered."""
+    """Return the conversation in which something was remembered."""
     model.script(Reply(tool_calls=[{"name": "remember", "arguments": LISBON}]), Reply(text="Noted."))
     return client.say("I live in Lisbon.").conversation_id
 

@@ -1,5 +1,5 @@
-"""Whatever happens, in whichever order, and whoever dies: the feed is what the documents tell, each event once, and who
-polls is told all of it, whatever the clocks."""
+"""Whatever happens, in any order, and whichever process dies: the feed matches the stored documents, has each event
+once, and polling returns all of it, whatever the clocks say."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ OUTBOXES = tuple(each for each in collections() if each.has_outbox)
 
 @dataclass
 class Journey:
-    """One user's, with ids of what there is so far."""
+    """The journey of one user, with the ids of everything created so far."""
 
     chance: random.Random
     made: int = 0
@@ -134,7 +134,7 @@ async def deletes_a_conversation(services: Services, journey: Journey) -> None:
 
 
 async def is_read(services: Services, journey: Journey) -> None:
-    """Assert the state that a conversation leaves."""
+    """Assert the state of an extracted conversation."""
     name = journey.name("batch")
     batch = Batch.model_validate(
         {
@@ -194,7 +194,7 @@ async def is_briefed(services: Services, journey: Journey) -> None:
 
 
 async def looks_for_jobs(services: Services, journey: Journey) -> None:
-    """The search that died is ended as well."""
+    """The search that was killed is completed as well."""
     now = services.clock()
     await services.job_searches.begin(USER, journey.name("scout"), now)
     name = (await services.job_searches.get(USER)).run_id
@@ -273,7 +273,7 @@ NEEDS: Mapping[Step, str] = {
 
 
 def takes(world: World, step: Step, journey: Journey, death: Death, skew: float = 0.0) -> None:
-    """Play a step, until a process dies."""
+    """Play a step until a process dies."""
 
     async def work(services: Services) -> None:
         services = replace(mortal(services, death), clock=lambda: world.clock() + skew)
@@ -296,7 +296,7 @@ def written(world: World) -> dict[str, ActivityEvent]:
 
 
 def check(world: World, journey: Journey) -> None:
-    """The feed is what the documents tell; a deleted conversation leaves none."""
+    """Assert that the feed matches the documents; a deleted conversation leaves none."""
     while world.sweep().get("copied"):
         pass
     feed = in_feed(world)
@@ -377,7 +377,7 @@ def test_an_event_that_becomes_readable_after_a_later_one_is_still_polled(world:
         world.run(lambda services, n=n: services.activity.add(event(n)))
     early, late = world.database[COLLECTION].find().sort("_id", 1)
     world.database[COLLECTION].delete_many({})
-    # Both over the wire: the laptop's database compares such dates only with each other.
+    # Write both over the wire: the local database compares such dates only with each other.
     world.database[COLLECTION].insert_one(late)
     poller.polls()
     assert poller.told == ["event_1"]
@@ -392,13 +392,13 @@ def test_more_events_than_a_poll_or_cursor_fits_are_each_polled_once(
     monkeypatch.setattr(polls, "MOST_EVENTS", 20)
     monkeypatch.setattr(polls, "MOST_TOLD", 5)
     poller = Poller(world)
-    takes(world, drafts, Journey(random.Random(0)), Death())  # while something runs, each poll moves the cursor
+    takes(world, drafts, Journey(random.Random(0)), Death())  # while something is running, each poll moves the cursor
     poller.polls()
 
     async def add(services: Services) -> None:
         for n in range(50):
             await services.activity.add(event(n))
-            await asyncio.sleep(0.001)  # the clock of the database has milliseconds
+            await asyncio.sleep(0.001)  # the database's clock has millisecond precision
 
     world.run(add)
     for _ in range(6):

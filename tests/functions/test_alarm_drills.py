@@ -1,7 +1,7 @@
-"""Drills: something goes wrong, and within fifteen minutes the right alarms ring, and no others.
+"""Drills: something fails, and within fifteen minutes the right alarms ring, and no others.
 
-Metrics are those of our handlers (their own lines), of the laptop's Lambda (what it counts), and, where the laptop has
-no such service, numbers as AWS would write them. Minutes pass by a clock of the tests.
+Metrics come from our handlers (their log lines), from the local Lambda (its counters) and, for services that do not
+exist locally, from numbers as AWS would write them. Minutes pass on a clock of the tests.
 """
 
 import random
@@ -41,12 +41,12 @@ Write = Callable[[], str]
 
 @pytest.fixture
 def written(capsys: pytest.CaptureFixture[str]) -> Write:
-    """Reads what was written since the last call."""
+    """Return everything written since the last call."""
     return lambda: capsys.readouterr().out
 
 
 class Day:
-    """Minutes of a stage that runs as it should, but for what a drill adds to each."""
+    """Minutes of a healthy stage, except for the fault that a drill adds to each."""
 
     def __init__(self, written: Write) -> None:
         self.cloudwatch, self.now, self._written = CloudWatch(), 0.0, written
@@ -65,7 +65,7 @@ class Day:
         return self._written()
 
     def minute(self, also: Callable[[], None] = lambda: None) -> set[str]:
-        """Let a minute pass with its ordinary traffic, and return what rings at its end."""
+        """Let a minute pass with its ordinary traffic; return the alarms that ring at its end."""
         self._written()
         for _ in range(self.turns):
             has_failed = self._chance.random() < self.failing
@@ -87,7 +87,7 @@ class Day:
         return self.cloudwatch.evaluate(self.now)
 
     def rung(self, also: Callable[[], None] = lambda: None, minutes: int = RINGS_WITHIN) -> set[str]:
-        """Return what rang in the next minutes."""
+        """Return the alarms that rang during the next minutes."""
         return set().union(*(self.minute(also) for _ in range(minutes)))
 
     def put(self, name: str, value: float, namespace: str, of: str) -> Callable[[], None]:
@@ -102,14 +102,14 @@ def day(written: Write) -> Day:
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_an_ordinary_day_rings_no_alarm(day: Day) -> None:
+def test_an_ordinary_day_triggers_no_alarm(day: Day) -> None:
     day.turns = 3
     assert day.rung(minutes=24 * 60) == set()
 
 
 @pytest.mark.parametrize("turns", [5, 50, 500, 5_000])
-def test_two_percent_of_failed_turns_ring_less_than_once_a_year_at_any_traffic(turns: int) -> None:
-    """Computed by the tail of the binomial distribution, for each ten-minute window of a day."""
+def test_two_percent_of_failed_turns_trigger_less_than_one_alarm_a_year_at_any_traffic(turns: int) -> None:
+    """Computed from the tail of the binomial distribution, for each ten-minute window of a day."""
     expression = next(
         each["Expression"]
         for each in resources("AWS::CloudWatch::Alarm")["TurnsFail"]["Metrics"]
@@ -142,7 +142,7 @@ def lines_of_a_failed_turn(client: Client, model: ModelServer, written: Write) -
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("share", "rings"), [(1.0, True), (0.1, True), (0.02, False)])
-def test_a_failing_provider_rings_from_a_share_of_failed_turns(
+def test_a_failing_provider_triggers_an_alarm_from_a_share_of_failed_turns(
     client: Client, model: ModelServer, written: Write, day: Day, share: float, rings: bool
 ) -> None:
     failed = lines_of_a_failed_turn(client, model, written)
@@ -150,7 +150,8 @@ def test_a_failing_provider_rings_from_a_share_of_failed_turns(
     chance = random.Random(7)
 
     def some_fail() -> None:
-        # As many as of the ordinary ones, so that the share of all is the one asked for.
+        # Send as many of these as ordinary turns and fail them at twice the rate, so that the overall failure rate is
+        # `share`.
         for _ in range(TURNS_A_MINUTE):
             if chance.random() < share * 2:
                 day.cloudwatch.read_lines(day.now + MINUTE, failed)
@@ -158,13 +159,13 @@ def test_a_failing_provider_rings_from_a_share_of_failed_turns(
     assert day.rung(some_fail) == ({"TurnsFail"} if rings else set())
 
 
-def test_a_rejected_api_key_rings_at_once(day: Day) -> None:
+def test_a_rejected_api_key_triggers_an_alarm_at_once(day: Day) -> None:
     refused = iter([True])
     rung = day.rung(lambda: observability.measure_refusal("deepseek:x", 401) if next(refused, False) else None)
     assert rung == {"ModelRefused"}
 
 
-def test_turns_close_to_the_timeout_ring(day: Day) -> None:
+def test_turns_close_to_the_timeout_trigger_an_alarm(day: Day) -> None:
     def slow() -> None:
         for _ in range(TURNS_A_MINUTE):
             observability.measure_turn("complete", {**RECEIPT, "total_ms": 240_000}, {})
@@ -173,7 +174,7 @@ def test_turns_close_to_the_timeout_ring(day: Day) -> None:
 
 
 def counted(day: Day, slots: Slots) -> None:
-    """Tell CloudWatch what the laptop's Lambda counted."""
+    """Report the counters of the local Lambda to CloudWatch."""
     for (metric, function), times in slots.counted.items():
         day.cloudwatch.put(day.now + MINUTE, metric, times, "AWS/Lambda", LOGICAL[function])
     slots.counted.clear()
@@ -192,14 +193,14 @@ def address(chat: ChatServer, slots: Slots) -> Iterator[str]:
         yield url
 
 
-def test_a_chat_without_free_slots_rings(day: Day, slots: Slots, address: str, client: Client) -> None:
+def test_a_chat_without_free_slots_triggers_an_alarm(day: Day, slots: Slots, address: str, client: Client) -> None:
     name = LOCAL.name(CHAT)
     with slots.taken(name), slots.taken(name), Client(address, client.user_id) as user:
         assert user.request("POST", "/api/chat", json={"message": "Hello"}).status_code == 429
     assert day.rung(lambda: counted(day, slots)) == {"DoorsThrottled"}
 
 
-def test_a_url_that_returns_5xx_rings(day: Day, slots: Slots, client: Client) -> None:
+def test_a_url_that_returns_5xx_triggers_an_alarm(day: Day, slots: Slots, client: Client) -> None:
     turns, others = (front.UrlFunction(LOCAL.name(each), LOCAL.timeout(each)) for each in (CHAT, API))
     nobody = "http://127.0.0.1:9"
     there = front.Front(nobody, nobody, turns=turns, others=others, limits=UrlLimits(slots))
@@ -212,7 +213,7 @@ def test_a_url_that_returns_5xx_rings(day: Day, slots: Slots, client: Client) ->
 
 
 class Schedule(NamedTuple):
-    """The call of a schedule: a function, or the machine whose first state it is."""
+    """The target of a schedule: a function, or the state machine whose first state it is."""
 
     function: str
     event: bytes
@@ -236,7 +237,7 @@ SCHEDULED = (
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_dead_database_makes_all_sweep_alarms_ring(
+def test_a_dead_database_triggers_all_sweep_alarms(
     day: Day, slots: Slots, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     functions = Functions(slots)
@@ -280,11 +281,11 @@ def test_a_dead_database_makes_all_sweep_alarms_ring(
     assert day.rung(each_minute) == {*SILENT_WITHOUT_SWEEPS, *follows} - {"JobsWait"}
 
 
-# --- what nobody waits for --------------------------------------------------------------------------------------------
+# --- background work --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
-def test_the_third_mail_rejected_by_ses_rings(day: Day, world: World, written: Write) -> None:
+def test_the_third_mail_rejected_by_ses_triggers_an_alarm(day: Day, world: World, written: Write) -> None:
     world.wire.failing["send_email"] = REFUSED
     world.ask()
     world.clock.advance(HOUR)
@@ -298,33 +299,33 @@ def test_the_third_mail_rejected_by_ses_rings(day: Day, world: World, written: W
     assert day.rung(lambda: day.cloudwatch.read_lines(day.now + MINUTE, next(told))) == {"MailsFail"}
 
 
-def test_a_missing_sweep_of_approvals_rings(day: Day) -> None:
+def test_a_missing_sweep_of_approvals_triggers_an_alarm(day: Day) -> None:
     day.sweeps = False
     assert day.rung() == {"ApprovalsWait"}
 
 
-def test_a_missing_sweep_of_conversations_rings(day: Day) -> None:
+def test_a_missing_sweep_of_conversations_triggers_an_alarm(day: Day) -> None:
     day.reads = False
     assert day.rung() == {"MemoriesWait"}
 
 
-def test_a_missing_sweep_of_briefings_rings(day: Day) -> None:
+def test_a_missing_sweep_of_briefings_triggers_an_alarm(day: Day) -> None:
     day.briefs = False
     assert day.rung() == {"BriefingsWait"}
 
 
-def test_a_missing_sweep_of_job_searches_rings(day: Day) -> None:
+def test_a_missing_sweep_of_job_searches_triggers_an_alarm(day: Day) -> None:
     day.searches = False
     assert day.rung(minutes=RINGS_WITHIN + 5) == {"JobsWait"}
 
 
-def test_a_missing_check_of_the_rollout_rings(day: Day) -> None:
+def test_a_missing_check_of_the_rollout_triggers_an_alarm(day: Day) -> None:
     day.looks = False
     assert day.rung() == {"RolloutHeld"}
 
 
 @pytest.mark.thorough
-def test_failing_turns_of_a_variant_ring_its_own_alarm_and_not_the_overall_one(day: Day) -> None:
+def test_failing_turns_of_a_variant_trigger_its_own_alarm_and_not_the_overall_one(day: Day) -> None:
     of_variant = {**RECEIPT, "variant": "brief", "own_first_text_ms": 90}
 
     def one_in_four() -> None:
@@ -360,14 +361,14 @@ SILENT_WITHOUT_SWEEPS = ("ApprovalsWait", "BriefingsWait", "MemoriesWait", "Roll
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", OWN)
-def test_each_alarm_on_our_own_metrics_rings_without_others(day: Day, case: str) -> None:
+def test_each_alarm_on_our_own_metrics_is_triggered_without_others(day: Day, case: str) -> None:
     rung = day.rung(OWN[case])
     assert rung - {"CostOfDayHigh"} == {case.partition(",")[0]}
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_an_expensive_day_rings_although_no_single_hour_does(day: Day) -> None:
+def test_an_expensive_day_triggers_an_alarm_although_no_single_hour_does(day: Day) -> None:
     day.turns = 1
     an_hour = PARAMETERS["CostAlarmUsd"]["Default"] * 0.9
     assert day.rung(lambda: observability.measure_answer(an_hour / 60), minutes=24 * 60) == {"CostOfDayHigh"}
@@ -375,7 +376,7 @@ def test_an_expensive_day_rings_although_no_single_hour_does(day: Day) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_crashed_or_throttled_function_rings_only_its_own_alarm(day: Day, function: str) -> None:
+def test_a_crashed_or_throttled_function_triggers_only_its_own_alarm(day: Day, function: str) -> None:
     is_public = "FunctionUrlConfig" in FUNCTIONS[function]
     crashing, throttled = ("UrlsFail", "DoorsThrottled") if is_public else ("FunctionsFail", "FunctionsThrottled")
     assert day.rung(day.put("Errors", 1, "AWS/Lambda", function)) == {crashing}
@@ -383,22 +384,22 @@ def test_a_crashed_or_throttled_function_rings_only_its_own_alarm(day: Day, func
 
 
 @pytest.mark.parametrize("machine", resources(MACHINE))
-def test_a_failed_workflow_execution_rings_only_its_own_alarm(day: Day, machine: str) -> None:
+def test_a_failed_workflow_execution_triggers_only_its_own_alarm(day: Day, machine: str) -> None:
     rung = day.rung(day.put("ExecutionsFailed", 1, "AWS/States", machine))
     assert rung == {f"{machine.removesuffix('Machine')}Failed"}
 
 
-def test_a_dead_letter_rings_only_its_own_alarm(day: Day) -> None:
+def test_a_dead_letter_triggers_only_its_own_alarm(day: Day) -> None:
     name = "ApproximateNumberOfMessagesVisible"
     assert day.rung(day.put(name, 1, "AWS/SQS", "DeadLetters")) == {"DeadLettersWait"}
 
 
-def test_spam_complaints_ring(day: Day) -> None:
+def test_spam_complaints_trigger_an_alarm(day: Day) -> None:
     name = "Reputation.ComplaintRate"
     assert day.rung(day.put(name, 0.002, "AWS/SES", "MailConfigurationSet")) == {"MailsFail"}
 
 
-def test_a_brief_throttling_of_a_workflow_rings_no_alarm(day: Day) -> None:
+def test_a_brief_throttling_of_a_workflow_triggers_no_alarm(day: Day) -> None:
     once = iter([day.put("Throttles", 4, "AWS/Lambda", "GenerateReaderFunction")])
     assert day.rung(lambda: next(once, lambda: None)()) == set()
 

@@ -1,4 +1,4 @@
-"""The user's own list of applications: what is due is told, what is forgotten is gone, nothing is overwritten."""
+"""The user's own list of applications: due steps are reported, forgotten content is removed, nothing is overwritten."""
 
 from itertools import product
 from typing import Any, get_args
@@ -23,7 +23,7 @@ from tests.functions.test_jobs import boards, connected, found
 from tests.servers import USER, ChatServer, Client
 
 __all__ = ["boards", "connected"]
-"""Fixtures of the jobs that are used here as well."""
+"""Fixtures of the jobs tests that are used here as well."""
 
 ACME = "Worked at Acme as a nurse until 2019."
 
@@ -102,7 +102,7 @@ def test_each_step_is_reported_once_even_if_already_near_when_entered(world: Wor
 @pytest.mark.parametrize(
     ("days", "told"), [(0.5, "Your interview is near"), (-3, "Your interview has passed: how did it go?")]
 )
-def test_an_interview_is_reported_as_near_before_and_as_past_after_its_date(
+def test_an_interview_is_reported_as_upcoming_before_its_date_and_as_past_after_it(
     world: World, days: float, told: str
 ) -> None:
     listed(world)
@@ -136,7 +136,7 @@ def test_a_change_shows_the_old_values_and_is_executed(world: World) -> None:
         "On": (None, "Monday, March 1, 2027 at 10:00 AM +01:00"),
         "Notes": ("Ask for Rui", None),
     }
-    changes(world, next_step="Call Rui")  # nothing that was shown
+    changes(world, next_step="Call Rui")  # not a field that was shown
     assert decided(world, asked).status == "done"
     application = as_it_stands(world)
     assert (application.status, application.notes, application.next_step) == ("interview", "", "Call Rui")

@@ -1,4 +1,4 @@
-"""Applying through the front door: asked with every word, sent once, and followed up."""
+"""Applying through the API and the chat: approved word for word, sent once, and followed up."""
 
 import json
 import uuid
@@ -39,7 +39,7 @@ from tests.functions.test_jobs import boards, connected, found, seeker
 from tests.servers import ChatServer, Client, seconds
 
 __all__ = ["boards", "connected", "seeker"]
-"""Fixtures of the jobs that are used here as well."""
+"""Fixtures of the jobs tests that are used here as well."""
 
 
 SENT = {"title": "Nurse", "documents": [{"kind": "resume", "document_id": "resume_1", "text": "# Ada"}]}
@@ -169,7 +169,7 @@ def applying(services: Services, user_id: str) -> Applying:
 
 
 def ready(world: World, user_id: str) -> tuple[str, str]:
-    """A job that was found, and a résumé that was written for it."""
+    """Store a found job and a résumé written for it."""
     advert = Advert(
         id="adzuna:1", title="Nurse", company="Kestrel Clinic", url="https://jobs.example/1", board="adzuna"
     )
@@ -313,7 +313,7 @@ def test_two_pending_applications_for_one_job_are_sent_once(world: World, also_l
     assert (one.status, one.outcome, one.revised_by) == ("changed", SUPERSEDED, two.id)
     world.database["agent_approvals"].update_one({"_id": one.id}, {"$set": {"status": "pending"}})
     assert decided(world, one).status == "done"
-    if not also_listed:  # as if the list was written later
+    if not also_listed:  # as if the list were written later
         world.database["agent_applications"].delete_many({"user_id": user_id})
     ended = decided(world, two)
     assert (ended.status, ended.outcome) == ("changed", SENT_BEFORE)

@@ -21,7 +21,7 @@ HEADLINE = "Head of Product"
 
 @pytest.fixture
 def person(chat: ChatServer, client: Client, app: CandidateAppServer) -> Iterator[Client]:
-    """A user whom the candidate app knows."""
+    """A user who exists in the candidate app."""
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         database = mongo[chat.settings.mongodb_database]
         database["candidates_enhanced"].insert_one(
@@ -79,7 +79,7 @@ def test_an_answer_without_text_names_the_changes_to_decide(person: Client, mode
     both = [wants(), wants("location", "Ulm", call_id="call_2")]
     model.script(Reply(tool_calls=[call for each in both for call in each.tool_calls]))
     answer = person.say("Make me head of product")
-    # They are asked for at the same time, and stand in the order in which they were stored.
+    # They are proposed concurrently, and listed in the order in which they were stored.
     said = ["For your decision: Change your headline", "For your decision: Change your location"]
     assert answer.text == ""
     assert sorted(answer.last.data["content"].split("\n\n")) == said
@@ -157,7 +157,7 @@ def test_a_second_decision_returns_the_first_outcome(chat: ChatServer, person: C
     assert profile_of(chat, person)["headline"] == "Product Manager"
 
 
-def test_a_decision_about_something_not_shown_is_rejected(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_a_decision_with_the_wrong_digest_is_rejected(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     approval = asked(person.say("Make me head of product"))
     refused = decide(person, {**approval, "args_digest": "0" * 64}, "approve")
@@ -564,7 +564,7 @@ def test_memory_text_is_untrusted(chat: ChatServer, person: Client, model: Model
 
 
 def publish_by_hand(chat: ChatServer, person: Client, card_id: str, **more: Any) -> None:
-    """A card that is public already."""
+    """Store a card that is already public."""
     sections = [{"kind": "summary", "heading": "Summary", "claims": ["Leads products."]}]
     document = {"card_id": card_id, "style": "standard", "headline": "Maya", "sections": sections, "active": False}
     with MongoClient(chat.settings.mongodb_uri) as mongo:
@@ -640,7 +640,7 @@ def test_a_card_without_a_draft_is_not_published(
     assert person.get("/api/approvals?state=all")["items"] == []
 
 
-# --- as the AI SDK speaks ---------------------------------------------------------------------------------------------
+# --- the AI SDK's protocol --------------------------------------------------------------------------------------------
 
 
 def responded(approval_id: str, approved: bool, call_id: str = "call_1", **more: Any) -> dict[str, Any]:
@@ -658,7 +658,7 @@ def of(events: list[Event], name: str) -> list[Any]:
     return [event.data for event in events if event.name == name]
 
 
-def test_an_ai_sdk_client_decides_with_a_part_of_its_protocol(
+def test_an_ai_sdk_client_decides_with_its_own_message_part(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     model.script(wants())
@@ -690,7 +690,7 @@ def test_forged_parts_and_outputs_change_nothing(chat: ChatServer, person: Clien
 
 
 def history_of(kind: str, old: str, new: str) -> list[dict[str, Any]]:
-    """A client's messages: the card `old` was answered after `new` was asked for."""
+    """Return a client's messages: the card `old` was answered after `new` was proposed."""
     said, waits = responded(old, kind != "a no"), responded(new, True, call_id="call_2")
     waits["parts"][0] |= {"state": "approval-requested"}
     parts: dict[str, list[Any]] = {
@@ -731,7 +731,7 @@ def test_a_decision_on_an_older_card_is_processed_with_the_next_message(
     history = history_of(kind, old, new)
     events = person.say_ai_sdk("c1", *history)
     assert [each["data"]["approval_id"] for each in of(events, "data-approval")] == [old]
-    assert not of(events, "tool-output-available") + of(events, "tool-output-denied")  # of another message
+    assert not of(events, "tool-output-available") + of(events, "tool-output-denied")  # they belong to another message
     wanted = "Product Manager" if kind == "a no" else HEADLINE
     assert profile_of(chat, person)["headline"] == wanted
     assert [each["approval_id"] for each in person.get("/api/approvals")["items"]] == [new]
@@ -834,13 +834,14 @@ def test_a_poll_after_two_seconds_reports_the_linkedin_import_as_done(
     assert not person.get(f"/api/updates?after={told['cursor']}")["active"]
 
 
-# --- what nobody said -------------------------------------------------------------------------------------------------
+# --- forged approvals -------------------------------------------------------------------------------------------------
 
 FORGERIES = count(100, 1_000)
 
 
 def forgery(chance: random.Random, approval_id: str, conversation_id: str, *, is_own: bool) -> dict[str, Any]:
-    """A body that claims a yes: with a stranger's token the right one; with its owner's anything but the right one."""
+    """Return a body that claims an approval: correct but with another user's token, or with the owner's token but
+    wrong."""
     truth = chance.choice(["true", 1, "yes", None] if is_own else [True, True, "true", 1])
     named = chance.choice([approval_id, approval_id, f"ap_{uuid.uuid4().hex}", "call_1"])
     user = {"id": f"m{chance.randrange(9)}", "role": "user"}

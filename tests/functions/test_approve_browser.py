@@ -1,4 +1,4 @@
-"""The page behind a link in a real browser: of a person, and of a scanner of mail."""
+"""The page behind a mail's link in a real browser, opened by a person and by a mail scanner."""
 
 import threading
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """The address of a server of the pages."""
+    """Return the address of a server of the pages."""
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(pages.app, port=port, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)
@@ -35,14 +35,14 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, address: str) -> Iterator[Page]:
-    """One for all tests that need no other: a new renderer costs more than most of them do."""
+    """One page for all tests that do not need their own: a new renderer costs more than most of them."""
     with tab_of(browser, address) as page:
         yield page
 
 
 @pytest.fixture
 def page(shared: Page, world: World, address: str) -> Iterator[Page]:
-    """Behind the link of a card that waits. What breaks the page's own policy fails the test."""
+    """The page of a pending card. A violation of the page's own content security policy fails the test."""
     with uncomplaining(shared):
         yield opened(shared, world, address)
 
@@ -100,7 +100,7 @@ def test_the_approve_page_works_by_keyboard_alone(page: Page, world: World) -> N
         if page.evaluate("document.activeElement.type") == "radio":
             break
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    page.keyboard.press("ArrowUp")  # from none to the last one
+    page.keyboard.press("ArrowUp")  # from no choice to the last one
     page.keyboard.press("Tab")
     page.keyboard.type("No, thanks")
     page.keyboard.press("Tab")

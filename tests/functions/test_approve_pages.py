@@ -1,4 +1,4 @@
-"""The pages behind a mail's link, answered by the pages function."""
+"""The pages behind a mail's link, served by the pages function."""
 
 import json
 import logging
@@ -33,7 +33,7 @@ SEALED_BY = "a-task-token-of-the-tests"
 
 @pytest.fixture
 def token(world: World) -> str:
-    """A link token of a question about the user's headline."""
+    """The link token of a proposal to change the user's headline."""
     world.ask()
     return world.link()
 
@@ -284,7 +284,7 @@ def test_an_irreversible_change_needs_a_sign_in(world: World) -> None:
     card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
     world.database["qc_sections"].insert_one({"_id": "card_1", **card})
     approval = world.ask(proposal=DELETION)
-    token = world.run(lambda services: made_for(services, approval.id))  # none is mailed
+    token = world.run(lambda services: made_for(services, approval.id))  # no link is mailed
     linked = approval.model_copy(update={"links": (hash_of(token),)})
     world.run(lambda services: services.approvals.change(approval, lambda _: linked))
     shown = world.get(token)

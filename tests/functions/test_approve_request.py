@@ -1,4 +1,4 @@
-"""A pipeline asks its user, by a state machine that waits."""
+"""A workflow asks its user through a state machine that waits."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -71,7 +71,7 @@ def level(world: World, chosen: Level) -> None:
 
 
 def waiting(world: World) -> str:
-    """The id of the question that the machine waits for."""
+    """Return the id of the approval that the state machine waits for."""
     return until(lambda: world.run(lambda services: services.drafts.get(USER, "draft_1")).approval_id, 60)
 
 
@@ -132,7 +132,7 @@ def test_an_approval_without_a_waiting_execution_is_reported_only_by_its_outcome
 ) -> None:
     level(world, "L2")
     approval_id = world.request(task_token="of-nobody")["approval_id"]
-    if is_gone:  # what it rests on was forgotten
+    if is_gone:  # its evidence was forgotten
         gone = {"$set": {"evidence": ["memory:gone"]}}
         world.database["agent_approvals"].update_one({"_id": approval_id}, gone)
     world.decide(world.link(approval_id))
@@ -172,13 +172,13 @@ def test_another_users_draft_gets_no_approval(world: World) -> None:
     assert (outcome.status, outcome.error) == ("FAILED", "NotFound")
 
 
-# --- what is sensitive, before it is remembered -----------------------------------------------------------------------
+# --- sensitive memories -----------------------------------------------------------------------------------------------
 
 SECRETS = ("Has type 1 diabetes", "Is a member of the union")
 
 
 def kept_texts(world: World) -> list[str]:
-    """Return the secrets that stand in a record, a mail or a draft."""
+    """Return the secrets that are in a record, a mail or a draft."""
     elsewhere = {name: documents for name, documents in world.dump().items() if name != "user_memories"}
     mails = [(mail.subject, mail.text, mail.html) for mail in world.aws.outbox]
     return [secret for secret in SECRETS if secret in f"{elsewhere} {mails}"]
@@ -196,7 +196,7 @@ def test_approved_memories_are_stored_and_removed_from_the_approval_record(world
     assert [each.evidence for each in approval.preview.changes] == [(f"You said: “I say: {text}”",) for text in SECRETS]
     world.decide(world.link(approval_id))
     world.clock.advance(LEFT_BEHIND_SECONDS)
-    world.sweep()  # nobody waits by this token
+    world.sweep()  # no execution waits with this token
     approval = world.approval(approval_id)
     assert (approval.status, approval.outcome) == ("done", "They are remembered.")
     assert world.statuses() == dict.fromkeys(SECRETS, "active")
@@ -300,7 +300,7 @@ def test_a_memory_forgotten_while_being_proposed_is_not_in_the_record(world: Wor
         seal = services.workflows.seal
 
         class Between:
-            """After the memories were read, and before the record is there."""
+            """Runs after the memories were read, and before the record exists."""
 
             async def seal(self, *given: str) -> str:
                 await services.tombstones.forget(USER, ids[:1], services.clock())

@@ -1,4 +1,4 @@
-"""Whatever is due about approvals, as the sweep function finds it every minute."""
+"""Everything due about approvals, as the sweep function finds it every minute."""
 
 import json
 import re
@@ -56,7 +56,7 @@ REFUSED = ClientError({"Error": {"Code": "MessageRejected"}}, "SendEmail")
 
 
 def decided(world: World, verb: Any = "approve", approval_id: str = ONE) -> Approval:
-    """Recorded, and then whoever recorded it died."""
+    """Record a decision; its process dies right afterwards."""
     decision = Decision(decision=verb, args_digest=world.approval(approval_id).args_digest)
     approval, _ = world.run(lambda services: decide(services, USER, approval_id, decision, by="chat", where="test"))
     return approval
@@ -68,7 +68,7 @@ def headline(world: World) -> str:
 
 @pytest.fixture
 def execution(world: World) -> Callable[[], str]:
-    """Makes a question that an execution waits for, and answers with the execution."""
+    """Create an approval that an execution waits for; return the execution."""
 
     def waits() -> str:
         tokens: list[str] = []
@@ -199,7 +199,7 @@ def test_a_signed_event_without_user_content_is_put_on_the_bus(world: World, mon
         return await due.sweep(replace(services, settings=settings, event_bus=bus), lambda: 55.0)
 
     bridge = Bridge()
-    # The first sweep begins a minute back: here long enough for the database's clock, by which events are copied.
+    # The first sweep reads a minute back: here long enough for the database's clock, by which events are copied.
     monkeypatch.setattr(due, "FIRST_EVENTS_SECONDS", 1e9)
     for number in range(12):
         world.ask(f"ap_{number}", card_of(number))
@@ -401,7 +401,7 @@ def test_records_that_always_fail_do_not_block_those_behind_them(
 
 
 def sweep_one(world: World) -> dict[str, int]:
-    """One approval at a time."""
+    """Sweep one approval at a time."""
 
     def one_at_a_time(services: Services) -> Services:
         return replace(services, settings=replace(services.settings, approvals_a_sweep=1))
@@ -415,7 +415,7 @@ def test_with_little_time_left_the_sweep_starts_nothing(world: World) -> None:
     assert world.aws.outbox == []
 
 
-def test_a_draft_that_cannot_start_for_an_hour_is_reported_as_failed(world: World) -> None:
+def test_a_redraft_that_cannot_start_for_an_hour_is_reported_as_failed(world: World) -> None:
     world.wire.failing["start_execution"] = ClientError({"Error": {"Code": "ThrottlingException"}}, "StartExecution")
     world.ask(conversation_id="c1")
     shown = world.decide(world.link(), "revise", "Shorter, please")

@@ -1,5 +1,5 @@
-"""At L3 something is changed unasked only if the user asks for exactly that in the message that they just typed, and
-can undo it: whatever a stranger wrote, and wherever it stands."""
+"""At L3 something is changed without approval only if the user requests exactly that in the message they just typed,
+and it can be undone: whatever untrusted text says, and wherever it is."""
 
 from dataclasses import replace
 
@@ -115,7 +115,7 @@ def test_each_added_or_removed_item_must_be_named(chat: ChatServer, person: Clie
     model.script(wants("skills", ["SQL", "Go"]), wishes("Add Go to my skills"), Reply(text="Done."))
     assert person.say("Add Go to my skills").text == "Done."
     assert profile_of(chat, person)["skills"] == ["SQL", "Go"]
-    model.script(wants("skills", ["Go", "Rust"]))  # and SQL is gone
+    model.script(wants("skills", ["Go", "Rust"]))  # and SQL is removed
     assert waits(person.say("Add Rust to my skills"))
     model.script(wants("skills", ["SQL", "Go", "Rust", "Power"]))
     assert waits(person.say("Add Rust to my skills"))
@@ -171,7 +171,7 @@ def test_an_irreversible_change_always_needs_approval(person: Client, model: Mod
     assert judged(model) == 0
 
 
-# --- the seven tries --------------------------------------------------------------------------------------------------
+# --- untrusted text ---------------------------------------------------------------------------------------------------
 
 
 def test_untrusted_text_from_two_turns_ago_changes_nothing(

@@ -1,4 +1,4 @@
-"""The user decides how far the agent may go."""
+"""The user decides how far the agent may go without asking."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +50,7 @@ def tool_of(effect: Effect) -> Tool[AgentDeps]:
 
 @contextmanager
 def able(chat: ChatServer, client: Client) -> Iterator[Client]:
-    """The same user, of an agent with a tool of each effect, and with a card."""
+    """The same user, with an agent that has a tool of each effect, and with a card."""
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         mongo[chat.settings.mongodb_database][CARDS].insert_one({"user_id": client.user_id, **CARD})
     tools = [tool_of(each) for each in EFFECTS]
@@ -59,7 +59,7 @@ def able(chat: ChatServer, client: Client) -> Iterator[Client]:
 
 
 def outcome_of(user: Client, model: ModelServer, app: CandidateAppServer, effect: Effect) -> Happens:
-    """Let the model call the tool of this effect; returns what user, candidate app and model see."""
+    """Let the model call the tool of this effect; return the result for user, candidate app and model."""
     model.forget_requests()
     model.script(Reply(tool_calls=[{"name": f"do_{effect}", "arguments": {}}]), Reply(text="So."))
     app.api.requests.clear()

@@ -1,4 +1,4 @@
-"""The brake: everything stops, nothing begins, and a receipt says what became of what ran."""
+"""The brake: everything stops, nothing starts, and a receipt lists the outcome of what was running."""
 
 import asyncio
 import threading
@@ -96,7 +96,7 @@ def test_pulling_the_brake_twice_keeps_the_first_time(client: Client) -> None:
 
 
 LONG = 120.0
-"""Seconds that fifty streams may take on a machine that is busy with other things."""
+"""Seconds that fifty streams may take on a busy machine."""
 
 
 def read_to_the_end(events: Iterator[Event]) -> Event:
@@ -162,7 +162,7 @@ def test_an_operator_can_read_and_release_one_users_brake(chat: ChatServer, clie
     assert standing.state == ("paused" if what == "show" else "running")
 
 
-# --- effects ----------------------------------------------------------------------------------------------------------
+# --- actions ----------------------------------------------------------------------------------------------------------
 
 
 class Arrivals(deque[dict[str, Any]]):
@@ -181,7 +181,7 @@ def arrivals(app: CandidateAppServer, monkeypatch: pytest.MonkeyPatch) -> Arriva
 
 @contextmanager
 def effects_held(app: CandidateAppServer) -> Iterator[threading.Event]:
-    """The candidate app answers no effect until the event is set, and each within a tenth of a second from then on."""
+    """The candidate app holds every write until the event is set, and then answers each within a tenth of a second."""
     over, answering = threading.Event(), threading.Event()
 
     def answer() -> None:
@@ -211,7 +211,7 @@ CHANGES = {
 
 
 def asked_for(user: Client, model: ModelServer, **changes: Any) -> dict[str, Any]:
-    """The body that says yes to these changes, one after the other."""
+    """Return the body that approves these changes, one after the other."""
     calls: list[ToolCall] = [
         {"name": "update_profile_field", "arguments": {"field": name, "value": value}}
         for name, value in changes.items()
@@ -224,7 +224,7 @@ def asked_for(user: Client, model: ModelServer, **changes: Any) -> dict[str, Any
 
 
 def done_by(chat: ChatServer, user: Client) -> list[str]:
-    """The keys under which something was done for this user."""
+    """Return the idempotency keys of the actions executed for this user."""
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         operations = mongo[chat.settings.mongodb_database][OPERATIONS]
         return [each["key"] for each in operations.find({"user_id": user.user_id, "status": "done"})]

@@ -1,4 +1,4 @@
-"""The brake is written before anything is read, stops every workflow, and loses nothing that was to be read."""
+"""The brake is stored before anything is read, stops every workflow, and loses no pending extraction."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -48,7 +48,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 
 
 class SearchGate(Gate):
-    """Holds back every search itself; writes pass."""
+    """Holds every search but lets writes pass."""
 
     async def _pass_commands(
         self,
@@ -105,7 +105,7 @@ def test_a_brake_on_a_frozen_database_takes_effect_or_says_it_may_have(
             gate.hold()
             asked = pool.submit(user.request, what, "/api/brake")
             if thaws:
-                until(lambda: gate.commands > 1, 10)  # it was written again
+                until(lambda: gate.commands > 1, 10)  # the write was retried
                 gate.discard()
                 assert asked.result().json()["state"] == "paused"
                 return
@@ -178,7 +178,7 @@ async def test_every_state_machine_stops_and_is_listed_in_the_receipt(
         status = await pause.release(services.signals, services.sweeps, braked, talk.clock)
         assert status.receipt
         talk.clock.advance(1)
-        # Kept after the release.
+        # The receipt is kept after the release.
         status = await pause.status(services.signals, services.sweeps, braked, talk.clock)
         assert (status.state, status.receipt and status.receipt.stopped) == ("running", (given.run_name,))
 
@@ -236,7 +236,7 @@ async def test_an_extraction_postponed_by_the_brake_is_due_at_its_release(talk: 
     assert picked["conversation_id"] == "c1"
 
 
-# --- effects without an approval --------------------------------------------------------------------------------------
+# --- actions without an approval --------------------------------------------------------------------------------------
 
 
 async def standing(services: Any, user_id: str, clock: Any) -> pause.Receipt:
@@ -246,7 +246,7 @@ async def standing(services: Any, user_id: str, clock: Any) -> pause.Receipt:
 
 
 def keeping(app: CandidateAppServer, talk: Talk) -> tuple[Any, ResumeState]:
-    """Services whose candidate app is this one, and a résumé that was read."""
+    """Services that use this candidate app, and a résumé that was read."""
     api = replace(talk.services.candidate_app, base_url=app.url, secret=API_SECRET)
     return replace(talk.services, candidate_app=api), ResumeState(user_id=talk.user_id, resume_id="res1")
 
@@ -318,7 +318,7 @@ async def test_a_document_with_a_lost_response_is_looked_up_by_its_key_despite_t
 
 
 class HeldMail:
-    """Sends when it is let go."""
+    """Sends mail once it is released."""
 
     def __init__(self) -> None:
         self.asked, self.go = asyncio.Event(), asyncio.Event()

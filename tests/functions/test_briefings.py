@@ -1,4 +1,4 @@
-"""Briefings at the routes: when they come, what is shown of them, and the one click that ends their mails."""
+"""Briefings at the routes: when they come, what they show, and the one-click unsubscribe."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Each user's briefing over the days around a change of clocks: one a day, whatever is lost, doubled or killed."""
+"""Each user's briefings over the days around a clock change: one a day, whatever is lost, duplicated or killed."""
 
 import random
 import uuid
@@ -50,7 +50,7 @@ class Execution:
 
 @dataclass
 class Machines:
-    """Executions, one a name, which are run afterwards, as the machine's definition says."""
+    """Executions, one per name, which run afterwards as the state machine is defined."""
 
     begun: dict[str, Execution] = field(default_factory=dict[str, Execution])
     failing: float = 0.1
@@ -61,7 +61,7 @@ class Machines:
         if self.chance.random() < self.failing:
             raise Unavailable
         self.begun.setdefault(name, Execution(BriefingState.model_validate(given)))
-        if self.chance.random() < self.failing:  # it began, and nobody heard of it
+        if self.chance.random() < self.failing:  # it started, but the response was lost
             raise Unavailable
 
     def waiting(self) -> list[float]:
@@ -73,7 +73,7 @@ class Machines:
                 await getattr(self, kind.lower())(services, each, MACHINE[each.state])
 
     async def task(self, services: ModelServices, each: Execution, state: dict[str, Any]) -> None:
-        """It dies now and then, is tried again until it ends, and is delivered again."""
+        """Run a task that is killed now and then, retried until it completes, and delivered again."""
         is_done, ended = False, each.given
         while not is_done or self.chance.random() < 0.2:
             is_mortal = self.chance.random() < 0.3

@@ -1,4 +1,4 @@
-"""Two hours of somebody busy: what waits for them does not pile up."""
+"""Two hours of a busy user: pending approvals do not pile up."""
 
 import random
 from collections import Counter
@@ -15,7 +15,7 @@ from tests.functions.test_act import chat, person
 from tests.servers import Client
 
 __all__ = ["chat", "person"]
-"""Fixtures of the chat beside the laptop's AWS."""
+"""Fixtures of the chat with local AWS."""
 
 MINUTE = 60.0
 MOST_WITHOUT_DOING = 5
@@ -43,7 +43,7 @@ def waiting(person: Client) -> list[dict[str, Any]]:
 
 
 def subjects(approval: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return each changed value, or the kind where there is none."""
+    """Return each changed value, or the kind of approval if there is none."""
     kind = approval["kind"]
     if kind == "memory":
         return [(kind, each["after"] or each["before"]) for each in approval["preview"]["changes"]]
@@ -62,7 +62,7 @@ def test_pending_approvals_never_duplicate_a_subject_and_stay_few(
     while world.clock() < ends_at:
         world.clock.advance(chance.uniform(0.5, 3) * MINUTE)
         match chance.randrange(10):
-            case 0 | 1:  # a conversation is over, and says something sensitive
+            case 0 | 1:  # a conversation ended and contained something sensitive
                 memories += 1
                 ids = world.proposed(f"Secret {memories}")
                 world.request_memories(ids, batch_id=f"batch_{memories}")
@@ -80,7 +80,7 @@ def test_pending_approvals_never_duplicate_a_subject_and_stay_few(
                 told[tool] += 1
         pending = waiting(person)
         counted = Counter(subject for each in pending for subject in subjects(each))
-        # A proposal for several values does not end for one of them.
+        # A new proposal for one value does not close an older proposal for several.
         of_several = {s for each in pending if each["tool"] == "update_profile" for s in subjects(each)}
         twice = {subject for subject, count in counted.items() if count > 1 and subject not in of_several}
         assert twice == set(), [each["line"] for each in pending]

@@ -1,4 +1,4 @@
-"""Invalid requests get one clear error in the one shape, and change nothing."""
+"""Invalid requests get one clear error in the common format, and change nothing."""
 
 import io
 import json
@@ -113,7 +113,7 @@ FIRST_REQUESTS = {
 
 @pytest.mark.parametrize("kind", everyday(2, FIRST_REQUESTS))
 def test_the_first_request_of_a_process_is_rejected_like_any_other(client: Client, chat: ChatServer, kind: str) -> None:
-    """It is the one that adds most of the routes."""
+    """The first request adds most of the routes."""
     method, path, status, code = FIRST_REQUESTS[kind]
     with ChatServer(chat.settings) as server:
         first = replace(client, url=server.url)
@@ -263,7 +263,7 @@ def test_an_answer_whose_metadata_cannot_be_encoded_is_stored_by_its_text(client
 
 @contextmanager
 def surrogates(model: ModelServer) -> Iterator[None]:
-    """The model server writes halves of characters as JSON's escapes, as a gateway that cuts UTF-16 does."""
+    """Let the model server write lone surrogates as JSON escapes, like a gateway that cuts UTF-16."""
     line = model_wire.line
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model_wire, "line", lambda data: f"data: {json.dumps(data)}\n\n".encode())
@@ -305,7 +305,7 @@ def test_log_lines_contain_no_user_content(
 
 @contextmanager
 def log_of(chat: ChatServer) -> Iterator[io.StringIO]:
-    """Each line that the chat handler writes, at the most talkative level."""
+    """Return every line that the chat handler logs at the most verbose level."""
     written, logger = io.StringIO(), logging.getLogger("qwestly-agent")
     handler = logging.StreamHandler(written)
     handler.setFormatter(chat.services.logger.registered_formatter)
@@ -337,7 +337,7 @@ def test_the_openapi_document_is_valid_and_its_references_resolve(chat: ChatServ
 
 
 def times_in_numbers(schema: Any, name: str = "") -> Iterator[str]:
-    """Numbers in an OpenAPI schema whose name looks like that of a moment."""
+    """Return the numbers in an OpenAPI schema whose names look like timestamps."""
     if isinstance(schema, list):
         for each in schema:
             yield from times_in_numbers(each, name)

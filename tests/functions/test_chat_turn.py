@@ -1,4 +1,4 @@
-"""A turn through the chat handler: both protocols, what is streamed, what is kept."""
+"""A turn through the chat handler: both protocols, the stream, and the stored messages."""
 
 import threading
 
@@ -144,7 +144,7 @@ def test_two_tabs_that_create_the_same_conversation_get_one_answer(client: Clien
     for tab in tabs:
         tab.start()
     model.wait_until_held()
-    while not answers:  # the one that is refused comes back at once
+    while not answers:  # the rejected one returns at once
         tabs[0].join(0.01)
     model.release()
     for tab in tabs:

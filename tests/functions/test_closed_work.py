@@ -1,4 +1,4 @@
-"""Work that waits for a decision is closed with it, even if the deciding process dies right after."""
+"""Work that waits for a decision is closed with it, even if the deciding process dies right afterwards."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ def decided_by(by: DecidedBy) -> Way:
 
 
 def by_mail(world: World, approval: Approval, verb: Verb) -> None:
-    world.clock.advance(601.0)  # what is asked in a chat is mailed after ten minutes
+    world.clock.advance(601.0)  # an approval from a chat is mailed after ten minutes
     assert world.decide(world.link(approval.id), verb).status == 200
 
 
@@ -142,7 +142,7 @@ def test_a_draft_without_its_execution_does_not_wait_after_a_rejection(world: Wo
 def test_after_the_decision_a_document_is_sent_or_can_be_sent_again(
     world: World, way: Way, verb: Verb, status: str
 ) -> None:
-    """An application is never decided by mail: its action is for those who are signed in."""
+    """An application is never decided by mail: its action needs a sign-in."""
     job_id, document_id = ready(world, USER)
     approval = world.run(lambda services: applying(services, USER).ask(job_id, [document_id], "", "run_1"))
     assert not shown(world, approval.id).can_apply

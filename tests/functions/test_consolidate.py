@@ -1,5 +1,5 @@
-"""What says the same becomes one, and what is contradicted is superseded: by the model's word, capped, whatever dies on
-the way, and as it was once somebody takes it back."""
+"""Equal memories are merged and contradicted ones superseded: by the model's word, within limits, despite any crash,
+and exactly reversible."""
 
 import math
 import uuid
@@ -58,14 +58,14 @@ OTHERS = (
     "Worked at Acme until 2019",
 )
 UNLIKE = tuple(letter * 9 for letter in "abcdefghijklmnopqrst")
-"""Twenty that are near nothing: with so many a night may replace two."""
+"""Twenty memories similar to nothing: with so many, a night may replace two."""
 NIGHTLY = ("consolidated",)
 """Fields that remain after an undo: the memories were compared."""
 
 
 @dataclass
 class Someone:
-    """A user, and what is remembered of them. Memories are named by letters here."""
+    """A user and their memories, which are named by letters here."""
 
     services: ModelServices
     clock: FakeClock
@@ -84,7 +84,7 @@ class Someone:
             self.clock.advance(10)
 
     async def remembers_twice(self) -> None:
-        """Three that say one thing, two that say another, and some that nobody else says; the most was heard of "a"."""
+        """Three memories with one meaning, two with another, and some unrelated ones; "a" was repeated most."""
         await self.remembers("a", SAME[0], importance=0.5, count=3)
         self.clock.advance(10)
         await self.remembers("b", SAME[1], importance=0.9, count=2)
@@ -95,7 +95,7 @@ class Someone:
             await self.remembers(content, content)
 
     async def remembers_a_change(self) -> None:
-        """A home that changed twice, what was said twice, and some that nobody else says: two of them may go."""
+        """A home that changed twice, a duplicate, and some unrelated memories: two of them may be removed."""
         await self.remembers_in_turn(porto=PORTO, lisbon=LISBON, again=PORTO_AGAIN, a=SAME[0], b=SAME[1])
         for content in UNLIKE:
             await self.remembers(content, content)
@@ -103,7 +103,7 @@ class Someone:
     async def is_consolidated(
         self, run_id: str = "night1", services: ModelServices | None = None
     ) -> ConsolidationState:
-        """Plan and apply, one after the other as the machine has them."""
+        """Plan and apply, one after the other, as in the state machine."""
         step = await plan(services or self.services, ConsolidationState(user_id=self.user_id, run_id=run_id))
         return await apply(services or self.services, step) if step.begun or step.questions else step
 
@@ -119,7 +119,7 @@ class Someone:
         return [each["status"] for each in await self.journal()] != ["applied"]
 
     async def event_types(self) -> list[str]:
-        """Types of the events in the feed."""
+        """Return the types of the events in the feed."""
         return [each.type for each in await self.services.activity.newest(self.user_id, 100)]
 
     async def forgets(self, name: str) -> None:
@@ -140,7 +140,7 @@ class Someone:
         return (await self.all())[name]
 
     async def all(self) -> dict[str, Document]:
-        """Every field of every memory, the same for each user of whom the same is known."""
+        """Return every field of every memory, the same for all users with the same memories."""
         found = self.services.memories.database[memories.COLLECTION].find({"user_id": self.user_id})
         return {each["_id"]: each for each in [self._nobodys(document) async for document in found]}
 
@@ -157,7 +157,7 @@ class Someone:
             case list():
                 return [self._nobodys(item) for item in value]
             case float():
-                return round(value, 6)  # the laptop's database updates fifteen digits
+                return round(value, 6)  # an update in the local database keeps fifteen digits
             case _:
                 return value
 
@@ -165,7 +165,7 @@ class Someone:
         return {name for name, each in (await self.all()).items() if each["status"] == "active"}
 
     async def merged(self) -> dict[str, str]:
-        """Return merged memories, with the ones that they were merged into."""
+        """Return merged memories, each with the one it was merged into."""
         return await self.replaced("merged")
 
     async def superseded(self) -> dict[str, str]:
@@ -195,7 +195,7 @@ async def services(mongodb_uri: str, database_name: str, model: ModelServer) -> 
 
 @pytest.fixture
 def new_user(services: ModelServices, judge: Judge) -> Callable[[], Someone]:
-    """Another one at each call, all at the same moment."""
+    """Return another user at each call, all at the same time."""
 
     def one() -> Someone:
         clock = FakeClock()
@@ -222,7 +222,7 @@ def without(documents: dict[str, Document], *names: str) -> dict[str, Document]:
     return {key: {name: value for name, value in each.items() if name not in names} for key, each in documents.items()}
 
 
-# --- what is merged ---------------------------------------------------------------------------------------------------
+# --- merges -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.nightly
@@ -230,8 +230,8 @@ def without(documents: dict[str, Document], *names: str) -> dict[str, Document]:
 async def test_consolidation_merges_only_the_labelled_paraphrases(
     new_user: Callable[[], Someone], judge: Judge
 ) -> None:
-    """As they are extracted, by a judge who answers by the labels; each beside forty others in its language. The
-    laptop's embedding knows words alone: of 45 it puts 41 before the judge, and four that share none are not found."""
+    """Extracted as usual, with a judge that answers by the labels, each among forty others in its language. The local
+    embedding compares only words: it puts 41 of 45 before the judge and misses four that share none."""
     pairs = [each for each in yaml.safe_load((EVALS / "pairs.yaml").read_text()) if each["relation"] != "contradicts"]
     people = yaml.safe_load((EVALS / "queries.yaml").read_text())
     others = {each["language"]: [one["text"] for one in each["memories"]] for each in people}
@@ -252,7 +252,7 @@ async def test_consolidation_merges_only_the_labelled_paraphrases(
 async def test_equal_memories_are_merged_into_the_best_one(ada: Someone) -> None:
     ada.clock.advance(10)
     step = await ada.is_consolidated()
-    # Of 25 memories two may go.
+    # Of 25 memories, two may be removed.
     assert (step.planned, step.begun, step.merged) == (3, 2, 2)
     merged = await ada.merged()
     assert set(merged.items()) < {("b", "a"), ("c", "a"), ("d", "e"), ("e", "d")}
@@ -334,7 +334,7 @@ async def test_memories_of_two_users_are_never_merged(new_user: Callable[[], Som
     assert (await ada.is_consolidated()).planned == (await bob.is_consolidated()).planned == 0
 
 
-async def test_a_merged_memory_has_limited_message_ids_and_drops_its_own_last(
+async def test_a_merged_memory_keeps_a_limited_number_of_message_ids_its_own_first(
     new_user: Callable[[], Someone],
 ) -> None:
     ada = new_user()
@@ -390,7 +390,7 @@ async def test_validity_dates_survive_a_merge(new_user: Callable[[], Someone], m
     assert (await ada.is_consolidated()).planned == 0
 
 
-# --- what is superseded -----------------------------------------------------------------------------------------------
+# --- superseded memories ----------------------------------------------------------------------------------------------
 
 
 async def test_a_contradicted_memory_is_superseded_by_the_newer_one(
@@ -547,7 +547,7 @@ async def test_a_memory_that_the_model_refuses_is_not_retried_every_night(ada: S
 
 
 @pytest.mark.parametrize(("bound", "nights", "most"), [("MOST_NEW", 3, 9), ("MOST_PAIRS", 6, 5)])
-async def test_a_night_has_limits_and_later_nights_do_the_rest(
+async def test_a_nights_work_is_limited_and_later_nights_do_the_rest(
     new_user: Callable[[], Someone], judge: Judge, monkeypatch: pytest.MonkeyPatch, bound: str, nights: int, most: int
 ) -> None:
     monkeypatch.setattr(reconcile, bound, {"MOST_NEW": 2, "MOST_PAIRS": 5}[bound])
@@ -563,7 +563,7 @@ async def test_a_night_has_limits_and_later_nights_do_the_rest(
     assert len({frozenset(pair) for pair in judge.asked}) == 15, "each of six with each"
 
 
-# --- what looks outdated ----------------------------------------------------------------------------------------------
+# --- outdated memories ------------------------------------------------------------------------------------------------
 
 
 async def test_expired_and_long_unmentioned_minor_memories_may_be_outdated(new_user: Callable[[], Someone]) -> None:
@@ -624,11 +624,11 @@ async def test_at_most_ten_outdated_memories_are_asked_about_in_one_night(new_us
     assert (len(one), len(other), one & other) == (MOST_OUTDATED, MOST_OUTDATED, set())
 
 
-# --- whatever happens meanwhile ---------------------------------------------------------------------------------------
+# --- crashes and concurrent changes -----------------------------------------------------------------------------------
 
 
 def without_client(services: ModelServices) -> ModelServices:
-    # The client gives a database for any name, also for "database".
+    # The client returns a database for any name, even for "database".
     return replace(services, mongo=cast(Any, None))
 
 
@@ -673,7 +673,9 @@ async def test_a_redelivery_completes_a_killed_run_with_the_same_result(
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", sample(TOLD[::-1], 1))
-async def test_a_killed_run_is_completed_by_the_next_night(new_user: Callable[[], Someone], tell: AnswerStream) -> None:
+async def test_a_killed_run_is_completed_by_the_next_nights_run(
+    new_user: Callable[[], Someone], tell: AnswerStream
+) -> None:
     unhurt = new_user()
     await tell(unhurt)
     writes = await writes_of(lambda services: unhurt.is_consolidated(services=services), unhurt.services)
@@ -685,7 +687,7 @@ async def test_a_killed_run_is_completed_by_the_next_night(new_user: Callable[[]
         await until_killed(lambda services, ada=ada: ada.is_consolidated(services=services), ada.services, death)
         for night in ("night2", "night3", "night4"):
             await ada.is_consolidated(night)
-        # The nights have other names.
+        # The runs have other ids.
         assert without(await ada.all(), "replaced_in") == without(await unhurt.all(), "replaced_in"), death
 
 
@@ -725,7 +727,7 @@ async def test_forgetting_a_memory_during_a_merge_restores_the_merged_one(
         await ada.remembers("a", SAME[0], count=3)
         await ada.remembers("b", SAME[1])
         before = await ada.memory("b")
-        # Planned, and "b" gone: then it died. Its first write says that it runs.
+        # The run was planned and "b" merged before the crash. Its first write says that it is running.
         step = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
         await until_killed(lambda services, step=step: apply(services, step), ada.services, Death(2, after=True))
         assert await ada.merged() == {"b": "a"}
@@ -734,7 +736,7 @@ async def test_forgetting_a_memory_during_a_merge_restores_the_merged_one(
         assert await ada.memory("b") == {**before, "consolidated": True}
 
 
-# --- taking it back ---------------------------------------------------------------------------------------------------
+# --- undo a run -------------------------------------------------------------------------------------------------------
 
 
 async def all_nights(someone: Someone) -> None:
@@ -937,7 +939,7 @@ async def test_a_run_killed_halfway_can_be_undone_and_is_not_resumed(
         await ada.remembers_twice()
         await until_killed(lambda services, ada=ada: ada.is_consolidated(services=services), ada.services, death)
         if not await ada.journal():
-            continue  # it died before anything was written down
+            continue  # killed before the first write
         await ada.takes_back()
         assert without(await ada.all(), *NIGHTLY) == before, death
         assert (await ada.is_consolidated()).merged == 0

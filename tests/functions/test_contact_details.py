@@ -1,5 +1,5 @@
-"""Contact details of a person's own documents: in no prompt, and in no text that is proposed or published, whatever a
-model writes."""
+"""Contact details from a user's own documents are in no prompt and in no proposed or published text, whatever a model
+writes."""
 
 import json
 import random
@@ -25,7 +25,7 @@ Stored = Database[dict[str, Any]]
 LETTERHEAD = "Ines Falk\n14 Harbour Row, Flat 3, Bristol BS1 4QD • +44 20 7946 0958 • ines.falk@example.org"
 CAREER = "Led a team of 8 at Kestrel Labs from 2019 to 2023."
 DETAILS = re.compile(r"harbour|flat 3|bs1|4qd|(?<![0-9a-f-])(?:7946|0958)(?![0-9a-f-])|ines\.falk|example\.org")
-"""The digits stand alone, as ids may hold them by chance."""
+"""The digits must stand alone, because ids may contain them by chance."""
 JUDGE = "You are the second reader"
 SPELLED = [
     "14 Harbour Row, Flat 3",
@@ -44,7 +44,7 @@ def suggests(value: Any, field: str = "summary", **more: Any) -> Reply:
 
 
 def writes(*claims: tuple[str, str], heading: str = "") -> Reply:
-    """An answer of the writer's: each claim with the words that it quotes."""
+    """Return the writer's output: each claim with its quote."""
     cited = [{"text": text, "quotes": [quote]} for text, quote in claims]
     return Reply(tool_calls=[{"name": "final_result", "arguments": {"heading": heading, "claims": cited}}])
 
@@ -59,7 +59,7 @@ def database(chat: ChatServer, app: CandidateAppServer) -> Iterator[Stored]:
 
 
 def has_resume(database: Stored, client: Client, text: str = f"{LETTERHEAD}\n\n{CAREER}") -> str:
-    """The id of its chunk as evidence."""
+    """Store a résumé; return the id of its chunk as evidence."""
     chunk = {"_id": uuid.uuid4().hex, "user_id": client.user_id, "title": "CV.pdf", "source_type": "resume"}
     database[candidate_data.KNOWLEDGE].insert_one({**chunk, "text": text})
     database[candidate_data.CANDIDATES].insert_one({"user_id": client.user_id, "name": "Ines Falk"})
@@ -145,7 +145,7 @@ def test_contact_details_split_across_list_items_are_removed(
 def test_contact_details_typed_by_the_user_stay_in_their_text(
     client: Client, model: ModelServer, database: Stored
 ) -> None:
-    """The person may give their own contact details, as no model wrote them."""
+    """Users may give their own contact details, because no model wrote them."""
     has_resume(database, client)
     model.script(suggests("Led a team at Kestrel Labs."))
     client.say("Write me a summary")
@@ -172,7 +172,7 @@ def test_contact_details_from_a_later_document_block_the_publication(
     assert "contact details" in decided["outcome"]
 
 
-# --- a thousand writers -----------------------------------------------------------------------------------------------
+# --- a thousand random writers ----------------------------------------------------------------------------------------
 
 WRITERS = count(20, 1_000, small=1)
 PEOPLE = [
@@ -268,7 +268,7 @@ def test_no_hostile_writer_gets_contact_details_into_a_proposed_or_published_tex
 
 
 def is_told(text: str, details: tuple[str, ...]) -> bool:
-    """Compare letters and digits only, as they look."""
+    """Compare only letters and digits, by their appearance."""
     looks = str.maketrans("аео٠١٢٣٤٥٦٧٨٩", "aeo0123456789")
 
     def plain(words: str) -> str:

@@ -1,4 +1,4 @@
-"""The user finds conversations by words, and gives them titles."""
+"""The user searches conversations by words and sets their titles."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def find(client: Client, q: str, **more: str) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def talked(client: Client, model: ModelServer) -> list[str]:
-    """Three conversations, the oldest first."""
+    """Three conversations, oldest first."""
     said = (
         ("Which roles fit me?", "Head of **Product** at a C++ shop in São Paulo."),
         ("Is product management for me?", "It is."),

@@ -1,4 +1,4 @@
-"""Designs and roles: found in folders, chosen by new conversations, kept by each."""
+"""Designs and roles: found in folders, chosen by new conversations, and kept by each conversation."""
 
 import json
 import re
@@ -40,7 +40,7 @@ DESIGN = Design(name="tutor", roles={"learning": build})
 
 @contextmanager
 def designs_in(chat: ChatServer, client: Client, paths: str, **changes: Any) -> Iterator[Client]:
-    """The same user, of a server with the designs of these folders."""
+    """The same user on a server with the designs of these folders."""
     settings = replace(chat.settings, agent_design_paths=paths, **changes)
     with ChatServer(settings) as server, Client(server.url, client.user_id) as user:
         yield user
@@ -71,7 +71,7 @@ def refusal(client: Client, **body: Any) -> str:
     return refused.json()["error"]["message"]
 
 
-# --- choosing -------------------------------------------------------------------------------------------------------
+# --- choose a design ------------------------------------------------------------------------------------------------
 
 
 def test_designs_are_listed_with_the_available_roles(client: Client, chat: ChatServer) -> None:
@@ -152,7 +152,7 @@ def test_the_default_design_provides_the_roles_that_another_one_lacks(
         assert "You are Qwestly's career agent." in model.requests[-1].body.decode()
 
 
-# --- found at the start ---------------------------------------------------------------------------------------------
+# --- find designs at startup ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_folder_without_a_design_is_skipped_and_a_missing_folder_is_named(tmp_
         find_designs("default", "/no/such")
 
 
-# --- a loop of its own ----------------------------------------------------------------------------------------------
+# --- a plain loop ---------------------------------------------------------------------------------------------------
 
 
 def test_the_settings_of_a_design_reach_its_model(client: Client, chat: ChatServer, model: ModelServer) -> None:

@@ -1,4 +1,4 @@
-"""Drafts as their users read them, in the chat and over the API, and an About section that is handed over."""
+"""Drafts as their users read them, in the chat and through the API, and an About section that is handed over."""
 
 import json
 import uuid
@@ -56,7 +56,7 @@ def database(chat: ChatServer) -> Iterator[Stored]:
 
 @pytest.fixture
 def drafted(chat: ChatServer, client: Client, database: Stored, app: CandidateAppServer) -> Drafts:
-    """The id of a draft of this user, kept as the pipeline and the tools keep it."""
+    """Return the id of a draft of this user, stored as the pipeline and the tools store it."""
 
     def keep(kind: str = "about", *, user_id: str = client.user_id, checked: bool = True, **fields: Any) -> str:
         draft = Draft.model_validate(
@@ -118,7 +118,7 @@ def decide(client: Client, approval: dict[str, Any], decision: str = "approve", 
 
 
 def suggested(database: Stored, client: Client) -> list[tuple[str, str]]:
-    """The draft and the text of each suggestion that the candidate app keeps."""
+    """Return the draft id and text of each suggestion stored in the candidate app."""
     found = database[LINKEDIN_SUGGESTIONS].find({"user_id": client.user_id, "section": "about"})
     return [(each["draft_id"], each["text"]) for each in found]
 
@@ -127,7 +127,7 @@ def at_level(client: Client, level: str) -> None:
     client.request("PUT", "/api/autonomy", json={"level": level}).raise_for_status()
 
 
-# --- handing over -----------------------------------------------------------------------------------------------------
+# --- hand over a draft ------------------------------------------------------------------------------------------------
 
 
 def test_an_about_section_is_stored_as_drafted_only_after_approval(
@@ -331,7 +331,7 @@ def test_a_draft_based_on_forgotten_words_is_not_handed_over(
     assert not records(client)
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
+# --- read drafts ------------------------------------------------------------------------------------------------------
 
 LEFT_OUT = [{"text": LIE, "why": [WHY]}]
 SECTIONS = [{"heading": "About me", "claims": [ABOUT, MORE]}]
@@ -516,7 +516,7 @@ def test_a_wish_must_be_quoted_verbatim_from_the_user(
     assert "Copy the wish letter for letter" in told(model)
 
 
-# --- on the laptop ----------------------------------------------------------------------------------------------------
+# --- the local model --------------------------------------------------------------------------------------------------
 
 
 def test_the_local_model_reads_a_draft_and_hands_it_over(

@@ -1,5 +1,5 @@
-"""Earned autonomy through the front door: offered after yeses on ten days, each below the open card, given by a
-signed-in yes, taken back by one no."""
+"""Earned autonomy through the API and the chat: offered after approvals on ten days, each with its card open, granted
+by a signed-in approval, and ended by one rejection."""
 
 import uuid
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ INVITED = "Kestrel Clinic invited me to an interview"
 
 @pytest.fixture
 def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer) -> Iterator[ChatServer]:
-    """A chat with a job board, which the tools of applications need."""
+    """A chat with a job board, which the application tools need."""
     given = {"candidate_api_url": world.candidate_app.url, "act_function": ACT, "jsearch_api_key": "k" * 32}
     with ChatServer(settings_for(mongodb_uri, model.base_url, database_name, **given), world.clock) as server:
         workflows = replace(server.services.workflows, aws=world.wire.client)
@@ -43,7 +43,7 @@ def chat(world: World, mongodb_uri: str, database_name: str, model: ModelServer)
 
 @pytest.fixture
 def world(world: World) -> World:
-    """A person with an application in their list."""
+    """A user with an application in their list."""
     at = world.clock()
     listed = Application(
         id=APPLICATION,
@@ -109,7 +109,8 @@ def earns(world: World, person: Client, proposal: Any = of_the_list) -> None:
 
 
 def tells(person: Client, model: ModelServer, words: str, judged: bool = True, **change: str) -> list[str]:
-    """The person says it, and the model proposes this change; the statuses of what was asked, newest first."""
+    """Send the user's message, upon which the model proposes this change; return the statuses of the proposals, newest
+    first."""
     _a_minute_later(person)
     call: ToolCall = {"name": "update_application", "arguments": {"application_id": APPLICATION, **change}}
     answers = (wishes(words), Reply(text="It is in your list.")) if judged else (Reply(text="It is in your list."),)
@@ -132,7 +133,7 @@ def test_approvals_on_ten_days_earn_autonomy_and_an_undo_ends_it(
     assert offer["rationale"] == "You opened and approved this on 10 different days, and changed nothing."
     assert decide(person, offer["approval_id"])["status"] == "done"
     assert earned(person) == {"update_application": ("L3", True)}
-    assert person.get("/api/autonomy")["level"] == "L1"  # of everything else
+    assert person.get("/api/autonomy")["level"] == "L1"  # for everything else
     before = as_it_stands(world)
     assert tells(person, model, INVITED, status="interview", next_at="2027-03-01T10:00:00+01:00") == ["done"]
     assert as_it_stands(world).status == "interview"
@@ -153,8 +154,8 @@ def test_approvals_on_ten_days_earn_autonomy_and_an_undo_ends_it(
     ("words", "change"),
     [
         ("They invited me to an interview", {"status": "interview"}),  # it does not say who
-        (INVITED, {"status": "interview", "notes": "Rude people"}),  # in place of the person's own words
-        (f"> {INVITED}\n\nWhat do I answer?", {"status": "interview"}),  # somebody else's words
+        (INVITED, {"status": "interview", "notes": "Rude people"}),  # instead of the user's own words
+        (f"> {INVITED}\n\nWhat do I answer?", {"status": "interview"}),  # quoted words
         (f"{INVITED}, and then they told me all of this: {'so much ' * 50}", {"status": "interview"}),
     ],
 )
@@ -261,7 +262,7 @@ def test_a_declined_offer_of_autonomy_needs_ten_more_days(world: World, person: 
 
 
 @pytest.mark.thorough
-def test_a_rejection_after_the_offer_makes_accepting_it_ineffective(world: World, person: Client) -> None:
+def test_an_offer_accepted_after_a_rejection_grants_nothing(world: World, person: Client) -> None:
     says_yes(world, person, DAYS_NEEDED)
     [offer] = offers(person)
     decide(person, is_asked(world, of_the_list(99)), "reject")

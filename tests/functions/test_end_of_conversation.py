@@ -1,4 +1,4 @@
-"""A conversation that its user ended is read for what to remember at once."""
+"""A conversation that its user ended is extracted at once."""
 
 import json
 import time
@@ -25,7 +25,7 @@ MACHINE_ARN = Template.load().arn("ExtractMemoriesMachine")
 def aws() -> Iterator[AwsServer]:
     with local_aws() as aws:
         aws.create_machine(MACHINE, {"StartAt": "Read", "States": {"Read": {"Type": "Succeed"}}})
-        aws.run(MACHINE, {"user_id": "nobody"})  # the first one takes seconds
+        aws.run(MACHINE, {"user_id": "nobody"})  # the first execution takes seconds
         yield aws
 
 

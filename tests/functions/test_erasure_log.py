@@ -1,4 +1,4 @@
-"""Erasures and forgettings are logged outside of the database before they happen."""
+"""Erasures and forgettings are logged outside the database before they happen."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ CONTENT = "Lives in Lisbon with two children."
 
 @pytest.fixture(autouse=True)
 def group(aws: AwsServer) -> Iterator[Callable[[], list[dict[str, Any]]]]:
-    """Returns the lines in it."""
+    """Return the lines in the log group."""
     logs = aws.client("logs")
 
     def lines() -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def group(aws: AwsServer) -> Iterator[Callable[[], list[dict[str, Any]]]]:
 
 @pytest.fixture
 def user(world: World, mongodb_uri: str, model: ModelServer) -> Iterator[Client]:
-    """Signed in, with a conversation and a memory."""
+    """A signed-in user with a conversation and a memory."""
     given = {"erasure_log": GROUP, "erasure_key": f"{KEY},{KEY[::-1]}", "candidate_api_url": world.candidate_app.url}
     settings = settings_for(mongodb_uri, model.base_url, world.database.name, **given)
     with ChatServer(settings, world.clock) as chat, Client(chat.url, USER, world.clock) as client:
@@ -111,7 +111,7 @@ def test_an_undone_memory_is_logged(world: World, user: Client, group: Callable[
 def test_more_memories_than_fit_in_one_request_are_all_logged(
     world: World, user: Client, group: Callable[[], list[dict[str, Any]]]
 ) -> None:
-    """They are one lineage: each was replaced by the last."""
+    """The memories are one lineage: all were replaced by the last one."""
     ids = [remembers(world, f"Number {number}.") for number in range(MOST_LINES + 2)]
     replaced = {"$set": {"status": "superseded", "superseded_by": ids[-1]}}
     world.database["user_memories"].update_many({"_id": {"$in": ids[:-1]}}, replaced)

@@ -1,7 +1,8 @@
-"""What a person allowed is done once or not at all, whatever dies, fails or changes on the way, and is told truthfully.
+"""An approved action is executed once or not at all, whatever dies, fails or changes on the way, and is reported
+truthfully.
 
-Against the laptop's candidate app over real sockets. Each set of services stands for a process of its own: nothing but
-the database tells one what another did.
+Tested against the local candidate app over real sockets. Each set of services stands for a separate process: they share
+nothing but the database.
 """
 
 import asyncio
@@ -119,16 +120,16 @@ class Stage:
         return found
 
     def change_elsewhere(self, user_id: str, **fields: Any) -> None:
-        """Change fields in the candidate app, as others do."""
+        """Change fields in the candidate app, as another client does."""
         self.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": fields, "$inc": {"version": 1}})
 
     @property
     def writes(self) -> list[dict[str, Any]]:
-        """The requests for an effect."""
+        """Return the write requests."""
         return [request for request in self.app.api.requests if request["method"] != "GET"]
 
     def effects_on(self, user_id: str) -> list[str]:
-        """The keys under which something was done for this user."""
+        """Return the idempotency keys of the actions executed for this user."""
         return [each["key"] for each in self.database[OPERATIONS].find({"user_id": user_id, "status": "done"})]
 
     @asynccontextmanager
@@ -169,7 +170,7 @@ def user_id(stage: Stage) -> str:
 
 
 def applying() -> Proposal:
-    """Return a proposal for a job of its own, so that none replaces another."""
+    """Return a proposal for a separate job, so that none replaces another."""
     job_id = f"job_{uuid.uuid4().hex}"
     documents = [{"kind": "resume", "document_id": "resume_1", "text": "# Zürich"}]
     return Proposal(APPLY, {"job_id": job_id, "title": "Nurse", "source": "adzuna", "documents": documents})
@@ -181,7 +182,7 @@ async def asked(services: Services, user_id: str, proposal: Proposal = CHANGE, a
 
 
 async def decided(services: Services, approval: Approval) -> Approval:
-    """Store a yes without executing it."""
+    """Store an approval without executing it."""
     yes = Decision(decision="approve", args_digest=approval.args_digest)
     after, counted = await decide.decide(services, approval.user_id, approval.id, yes, by="queue", where="")
     assert counted
@@ -224,7 +225,7 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
     assert stage.effects_on(user_id) == []
 
 
-# --- what is done is what stands in the record ------------------------------------------------------------------------
+# --- actions match their records --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -434,7 +435,7 @@ async def test_some_of_several_fields_can_be_approved_and_edited(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id, SEVERAL)
-    stage.change_elsewhere(user_id, skills=["Excel"])  # which the person leaves out
+    stage.change_elsewhere(user_id, skills=["Excel"])  # which the user leaves out
     done = await edited(services, approval, {"field": "headline", "value": "Chief Product Officer"})
     assert (done.status, done.outcome) == ("done", UPDATE_PROFILE.done_message)
     assert [change.name for change in done.preview.changes] == ["Headline"]
@@ -476,16 +477,16 @@ async def test_a_changed_field_makes_all_fields_be_proposed_again_with_their_quo
     check_nothing_done(stage, user_id)
 
 
-# --- a process that dies ----------------------------------------------------------------------------------------------
+# --- crashes ----------------------------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):
-    """Nobody's `except Exception` hears of it."""
+    """A kill that no `except Exception` catches."""
 
 
 @dataclass
 class Fate:
-    """A process dies at one of its steps: before it is taken, or when it was and nobody was told."""
+    """A process dies at one of its steps: before it, or after it but before the result is returned."""
 
     step: int
     when: When
@@ -524,7 +525,7 @@ async def killed_at_each_step(
     begin: Callable[[], Awaitable[Approval]],
     action: Callable[[Services, Approval], Awaitable[Any]],
 ) -> AsyncIterator[Approval]:
-    """A new record each time, with which a process got one step further; ends when one got through."""
+    """Yield a new record each time, whose process was killed one step later; stop when one process was not killed."""
     for step in itertools.count(1):
         approval, fate = await begin(), Fate(step, when)
         try:
@@ -537,7 +538,7 @@ async def killed_at_each_step(
 
 
 def proposer(services: Services, user_id: str, run_id: str, conversation_id: str) -> Proposer:
-    """Return a proposer of a message that asks for no change."""
+    """Return a proposer for a message that requests no change."""
     signed_in = token(user_id, clock=services.clock)
     return Proposer(cast(Any, services), user_id, run_id, conversation_id, message="", token=signed_in)
 
@@ -617,7 +618,7 @@ async def test_a_process_killed_while_proposing_again_leaves_one_proposal(
         assert stage.effects_on(after.user_id) == []
 
 
-async def test_an_approval_from_a_deleted_conversation_expires(services: Services, user_id: str) -> None:
+async def test_an_approval_created_in_a_deleted_conversation_expires(services: Services, user_id: str) -> None:
     with pytest.raises(NotFound):
         await proposer(services, user_id, "run", "deleted").submit(CHANGE, "call")
     [approval] = await services.approvals.list_all(user_id, 10)
@@ -640,7 +641,7 @@ async def test_a_process_killed_during_an_unapproved_action_leaves_a_record_or_n
         await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
         stage.database["agent_conversations"].delete_many({"_id": "chat"})
         await services.conversations.create(user_id, "chat", NewTurn("run", "m", order, stage.clock()), "default")
-        return await asked(services, user_id)  # of which nothing is used but whose it is
+        return await asked(services, user_id)  # only its user id is used
 
     async def action(services: Services, approval: Approval) -> None:
         asking = replace(proposer(services, approval.user_id, "run", "chat"), message=order)
@@ -653,14 +654,14 @@ async def test_a_process_killed_during_an_unapproved_action_leaves_a_record_or_n
         was_decided = any(each.status != "pending" for each in found)
         for approval in found if was_decided else ():
             check_done_once(stage, await found_out(stage, services, approval))
-        if not was_decided:  # then the user is asked
+        if not was_decided:  # then approval is needed
             check_nothing_done(stage, begun.user_id)
         stage.database["agent_approvals"].delete_many({"_id": record})  # the next one has the same id
         done[was_decided] += 1
     assert min(done[True], done[False]) > 2
 
 
-# --- a candidate app that fails ---------------------------------------------------------------------------------------
+# --- candidate app faults ---------------------------------------------------------------------------------------------
 
 SENT_ONCE_AND_DONE = ("unknown", "done", 1)
 NOT_DONE_AND_SENT_AGAIN = ("unknown", "done", 2)
@@ -678,7 +679,7 @@ BECOMES: dict[Fault, tuple[Status, Status, int]] = {
     "html_after": SENT_ONCE_AND_DONE,
     "ingestion_waits": ("accepted", "done", 1),
     "ingestion_fails": ("accepted", "failed", 1),
-    "changed": ("done", "done", 3),  # the version that it names is none, and that is told with the true one
+    "changed": ("done", "done", 3),  # the version it names is wrong, and the response has the right one
     "busy": ("failed", "failed", 1),
     "forbidden": ("failed", "failed", 1),
     "version_unread": ("approved", "done", 1),
@@ -697,7 +698,7 @@ async def test_each_candidate_app_fault_is_reported_truthfully_and_reaches_a_fin
     approval = await asked(services, user_id, INGESTION if fault.startswith("ingestion") else CHANGE)
     if fault.startswith("hold"):
         monkeypatch.setattr(candidate_app, "TIMEOUT_SECONDS", 0.1)
-    again: list[Fault] = [fault] if fault == "version_unread" else []  # a reading is tried twice
+    again: list[Fault] = [fault] if fault == "version_unread" else []  # a read is tried twice
     stage.app.misbehave(fault, *again)
     first = await approved(services, approval)
     monkeypatch.undo()
@@ -714,7 +715,7 @@ async def test_each_candidate_app_fault_is_reported_truthfully_and_reaches_a_fin
     assert (last.status, len(stage.writes)) == (in_the_end, requests)
     assert stage.effects_on(user_id) == ([approval.id] if in_the_end == "done" else [])
     assert (last.outcome or "").startswith("It was refused, and nothing was done: ") == (in_the_end == "failed")
-    stage.app.api.release()  # what was held arrives late, under the same key
+    stage.app.api.release()  # the held request arrives late, with the same key
     until(lambda: not stage.app.api.held)
     if not fault.startswith("ingestion"):
         assert stage.profile_of(user_id).get("version", 0) == (in_the_end == "done")
@@ -724,7 +725,7 @@ async def test_a_lost_request_is_sent_again_with_its_idempotency_key(
     stage: Stage, services: Services, user_id: str
 ) -> None:
     approval = await asked(services, user_id)
-    stage.app.misbehave("drop_before", "drop_before", "drop_before")  # a question is asked twice
+    stage.app.misbehave("drop_before", "drop_before", "drop_before")  # a lookup is tried twice
     assert (await approved(services, approval)).status == "unknown"
     stage.clock.advance(LOOK_SECONDS[-1])
     assert (await carried_out(services, approval)).status == "unknown", "nobody was there to be asked"
@@ -745,7 +746,7 @@ async def test_nothing_is_sent_while_the_candidate_app_is_unreachable(
     assert len(stage.writes) == 1
 
 
-# --- many at once -----------------------------------------------------------------------------------------------------
+# --- concurrency ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -795,7 +796,7 @@ async def test_a_concurrent_update_of_the_record_does_not_block_its_completion(
     assert done.told_execution
 
 
-# --- what changed between the yes and the effect ----------------------------------------------------------------------
+# --- changes between approval and execution ---------------------------------------------------------------------------
 
 
 async def brake_one(services: Services, user_id: str) -> None:
@@ -823,7 +824,7 @@ FORBIDS: dict[str, tuple[Callable[[Services, str], Awaitable[None]], str]] = {
 }
 forbidding = pytest.mark.parametrize(("forbid", "why"), FORBIDS.values(), ids=FORBIDS)
 forbidding_soon = pytest.mark.parametrize(("forbid", "why"), list(FORBIDS.values())[:3], ids=list(FORBIDS)[:3])
-"""Within the life of a request."""
+"""While a request is valid."""
 
 
 @forbidding
@@ -868,7 +869,7 @@ async def test_a_brake_or_lower_level_stops_a_resend(
     await forbid(services, user_id)
     stage.clock.advance(UNDELIVERABLE_SECONDS + 1)
     after = await carried_out(services, approval)
-    # What is braked may still be done later.
+    # An action stopped by the brake may still be executed later.
     assert (after.status, after.outcome) == (("unknown", FINDING_OUT) if why == STOPPED else ("failed", why))
     assert len(stage.writes) == 1
     check_nothing_done(stage, user_id)
@@ -1011,11 +1012,11 @@ async def test_an_unknown_outcome_fails_once_its_idempotency_key_has_expired(
     assert len(stage.writes) == 1, "its key may be forgotten, so that it would be done twice"
 
 
-# --- what others found ------------------------------------------------------------------------------------------------
+# --- found by others --------------------------------------------------------------------------------------------------
 
 
 class Between:
-    """A store; something happens right after one of its methods has answered."""
+    """A store; something happens right after one of its methods has returned."""
 
     def __init__(self, of: Any, name: str, then: Callable[[], Awaitable[None]]) -> None:
         self.of, self.name, self.then = of, name, then
@@ -1034,7 +1035,7 @@ class Between:
 
 
 class NobodyWaits:
-    """Step Functions where the execution was stopped."""
+    """Step Functions after the execution was stopped."""
 
     async def opened(self, *_: str) -> str:
         return "token"
@@ -1141,7 +1142,7 @@ def test_a_list_item_with_a_separator_is_not_shown_as_two_items(one: list[str]) 
 
 
 async def of_a_pipeline(stage: Stage, services: Services, user_id: str) -> Approval:
-    """Return an approval of a pipeline whose execution is gone."""
+    """Return an approval from a pipeline whose execution is gone."""
     draft_id, now = f"draft_{uuid.uuid4().hex}", stage.clock()
     await services.drafts.add(
         Draft(

@@ -1,4 +1,4 @@
-"""After a conversation fell silent, what matters in it is remembered: with evidence, once, and for good reasons."""
+"""After a conversation falls silent, its important facts are remembered: with evidence, once, and for good reasons."""
 
 import json
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
         yield talk
 
 
-# --- what is remembered -----------------------------------------------------------------------------------------------
+# --- remembered -------------------------------------------------------------------------------------------------------
 
 
 async def test_a_memory_has_the_quote_and_the_message_it_is_based_on(talk: Talk) -> None:
@@ -74,7 +74,7 @@ async def test_extracting_a_conversation_five_times_adds_memories_only_once(talk
     assert await talk.raw() == before
 
 
-async def test_only_messages_after_the_watermark_are_read(talk: Talk) -> None:
+async def test_only_messages_after_the_watermark_are_extracted(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     assert len(await talk.falls_silent()) == 1
     assert await talk.falls_silent() == []
@@ -82,12 +82,12 @@ async def test_only_messages_after_the_watermark_are_read(talk: Talk) -> None:
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
     _, _, *later = talk.asked("/chat/completions")
-    for read in later[:2]:  # who finds, and who judges
+    for read in later[:2]:  # the extractor and the judge
         assert "German" in read.body.decode()
         assert "Lisbon" not in read.body.decode()
 
 
-async def test_a_silent_conversation_is_read_by_only_one_sweep(talk: Talk) -> None:
+async def test_a_silent_conversation_is_extracted_by_only_one_sweep(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(599)
     assert (await extract_writer.sweep(talk.services, ConversationsToRead())).conversations == ()
@@ -110,7 +110,7 @@ async def test_a_long_conversation_is_extracted_in_parts_to_its_end(
     assert await talk.falls_silent() == []
 
 
-async def test_a_message_of_a_killed_turn_is_read(talk: Talk) -> None:
+async def test_a_message_of_a_killed_turn_is_extracted(talk: Talk) -> None:
     await talk.says("I speak German.")
     talk.clock.advance(1)
     turn = NewTurn("dead", "msg9", "I live in Lisbon.", talk.clock())
@@ -120,7 +120,7 @@ async def test_a_message_of_a_killed_turn_is_read(talk: Talk) -> None:
     assert await talk.services.conversations.find_running_run(talk.user_id, "c1", talk.clock()) is None
 
 
-# --- what is not ------------------------------------------------------------------------------------------------------
+# --- not remembered ---------------------------------------------------------------------------------------------------
 
 
 async def test_only_the_note_whose_check_fails_is_dropped(
@@ -173,7 +173,7 @@ async def test_without_a_judge_notes_are_stored_unchecked_and_not_used(talk: Tal
     await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.")
     talk.model.script(*NO_JUDGE)
     [step] = await talk.falls_silent()
-    assert not step.proposed  # nobody is asked about what nobody has checked
+    assert not step.proposed  # nobody is asked about unchecked notes
     assert await talk.remembered("unchecked") == ["Lives in Lisbon.", "Was diagnosed with diabetes in 2019."]
     assert await talk.services.memories.most_salient(talk.user_id, 20) == []
     assert await talk.services.memories.search(talk.user_id, "Lisbon", None, 5, talk.clock()) == []
@@ -194,7 +194,7 @@ async def test_an_unchecked_note_is_judged_within_an_hour_without_a_second_extra
     assert await talk.remembered("proposed") == ["Was diagnosed with diabetes in 2019."]
     assert await talk.remembered("unchecked") == []
     asked = [each.json["messages"][0]["content"][:20] for each in talk.asked("/chat/completions")]
-    assert sorted(asked) == sorted([JUDGE[:20]] * 3 + ["You compare notes about"[:20]])  # each alone by now
+    assert sorted(asked) == sorted([JUDGE[:20]] * 3 + ["You compare notes about"[:20]])  # each note alone by now
     assert await talk.falls_silent() == []
 
 
@@ -209,7 +209,7 @@ async def test_a_note_that_the_judge_cannot_process_does_not_block_the_others(ta
     talk.model.script(Reply(fault="content_risk", to=JUDGE))
     await talk.falls_silent()
     assert len(await talk.remembered()) == len(await talk.remembered("unchecked")) == 1
-    for days in range(2, 9):  # and it is never given up
+    for days in range(2, 9):  # it is never abandoned
         talk.clock.advance(extract_writer.LONGEST_CHECK_SECONDS)
         talk.model.script(Reply(fault="content_risk", to=JUDGE))
         assert len(await talk.falls_silent()) == 1, days
@@ -249,7 +249,7 @@ async def test_a_deleted_conversation_is_not_extracted(talk: Talk) -> None:
     assert await talk.raw() == []
 
 
-# --- what is not, any more --------------------------------------------------------------------------------------------
+# --- no longer remembered ---------------------------------------------------------------------------------------------
 
 
 async def test_text_of_a_pasted_document_is_not_attributed_to_the_user(talk: Talk) -> None:
@@ -301,7 +301,7 @@ OTHERS_SHAPES = {
 
 
 @pytest.mark.parametrize("shape", everyday(2, OTHERS_SHAPES))
-async def test_quoted_or_pasted_text_is_not_read_and_the_activity_lists_its_lines(talk: Talk, shape: str) -> None:
+async def test_quoted_or_pasted_text_is_not_extracted_and_the_activity_lists_its_lines(talk: Talk, shape: str) -> None:
     text, quote, lines = OTHERS_SHAPES[shape]
     await talk.says(text)
     talk.model.script(finds(note(quote, quote)))
@@ -344,7 +344,7 @@ async def test_a_sensitive_memory_awaiting_approval_is_in_no_prompt_and_no_searc
     assert [each.memory.content for each in found_by] == []
 
 
-# --- against what is known --------------------------------------------------------------------------------------------
+# --- compared with known memories -------------------------------------------------------------------------------------
 
 
 async def test_a_memory_about_writing_style_is_tagged_as_such(talk: Talk) -> None:
@@ -419,7 +419,7 @@ async def test_a_fact_repeated_after_its_correction_is_remembered(talk: Talk) ->
     ("verdict", "left"),
     [
         (("p1", "same", "nurse at Acme", "Acme"), 1),
-        (("p1", "same", "in Acme", "Acme"), 2),  # its quote stands in the other note
+        (("p1", "same", "in Acme", "Acme"), 2),  # its quote is in the other note
         (("p1", "same", "", "Acme"), 2),
         (("p1", "same", "nurse at Acme", ""), 2),
         (("p1", "same", "nurse at Acme", "at Acme"), 2),
@@ -476,7 +476,7 @@ async def test_a_note_closer_to_a_forgotten_memory_needs_approval(talk: Talk, kn
 
 
 async def test_a_note_that_contradicts_a_later_or_more_trusted_memory_is_reported(talk: Talk) -> None:
-    """It is asked about where it also supersedes something; else the activity says that it was left out."""
+    """It needs approval if it also supersedes something; otherwise the activity says that it was left out."""
     said = "I live in Porto and work in Acme"
     gone = relates(("p1", "contradicts", "in", "in"), ("p2", "contradicts", "in", "in"))
     await talk.says(said)
@@ -565,10 +565,10 @@ async def test_memories_compared_at_extraction_are_not_compared_again_at_night(t
     assert len(await talk.services.merges.list_new(talk.user_id, 9)) == 2, "neither was compared with the other"
 
 
-# --- when it goes wrong -----------------------------------------------------------------------------------------------
+# --- failures ---------------------------------------------------------------------------------------------------------
 
 
-async def test_an_operator_lists_quarantined_conversations_and_has_them_read_again(talk: Talk) -> None:
+async def test_an_operator_lists_quarantined_conversations_and_has_them_extracted_again(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     broken = ExtractionState.model_validate(
         {"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}}
@@ -629,7 +629,7 @@ async def test_a_memory_without_a_vector_gets_one_at_the_next_extraction(talk: T
     assert (await talk.raw(_id=known.id))[0]["content_embedding"]
 
 
-async def test_no_conversation_is_read_once_the_daily_budget_is_spent(talk: Talk) -> None:
+async def test_no_conversation_is_extracted_once_the_daily_budget_is_spent(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     await talk.services.usage.begin_turn(talk.user_id, "run", talk.clock())
     await talk.services.usage.add_spending(talk.user_id, {"cost_usd": 1.5}, talk.clock())

@@ -1,7 +1,7 @@
-"""Whatever dies while a conversation is read, wherever: the next delivery leaves the same memories as without it.
+"""A process dies anywhere while a conversation is extracted: the next delivery leaves the same memories as without the
+crash.
 
-The points are every write of every state, before it took effect and after it. Of what is compared only ids are left
-out.
+The crashes are before and after every write of every state. Only ids are left out of the comparison.
 """
 
 import uuid
@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 BEFORE = ("I live in Berlin.", "I speak German.", "I have two children.")
 START = 1_800_000_000.0
 SAID = (
-    "I moved from Berlin to Lisbon.",  # takes the place of what was
-    "I speak German.",  # known, and said once more
+    "I moved from Berlin to Lisbon.",  # replaces the previous one
+    "I speak German.",  # known, and repeated
     "I want to lead a product team.",  # new
     "I was diagnosed with diabetes in 2019.",  # sensitive
     "I work at Acme. As I said, I work at Acme.",  # twice in one conversation
@@ -61,13 +61,13 @@ async def anybody(talk: Talk) -> ExtractionState:
 
 async def run(services: ModelServices, step: ExtractionState, *states: str) -> ExtractionState:
     for state in states:
-        # As it passes from state to state.
+        # As passed from state to state.
         step = ExtractionState.model_validate((await READ[state](services, step)).out)
     return step
 
 
 async def memories(talk: Talk) -> list[Any]:
-    """All there are, without their ids."""
+    """Return all memories, without their ids."""
     documents = await talk.raw()
     says = {each["_id"]: each.get("content") for each in documents}
     kept = ("content", "status", "count", "quote", "question", "trust", "sensitive", "salience", "hash", "consolidated")
@@ -83,7 +83,7 @@ async def conversation(talk: Talk) -> dict[str, Any]:
 
 
 async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
-    """Ask as the request handler does; `verb` is the decision."""
+    """Propose as the request handler does; `verb` is the decision."""
     approval_id = approval_id_of_batch(step.batch_id or "")
     proposed = await talk.services.memories.get_many(talk.user_id, step.memory_ids)
     proposal = remember_proposal(proposed, step.memory_ids, step.conversation_id)
@@ -129,7 +129,7 @@ async def test_a_killed_extraction_picked_up_by_the_next_sweep_has_the_same_resu
     for state in READ:
         place = STATES.index(state)
         step = await run(talk.services, await anybody(talk), *STATES[:place])
-        first = 1 if state == "move_watermark" else 2  # the others first say that they run
+        first = 1 if state == "move_watermark" else 2  # the other states first store that they are running
         await dies(talk.services, Death(first, after=True), READ[state], step)
         await run(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r2"), *READ)
         assert await memories(talk) == whole, state
@@ -161,7 +161,7 @@ async def test_a_decision_is_applied_although_the_extraction_was_killed_after_it
         assert "diabetes" not in str(await talk.services.approvals.list_all(talk.user_id, 10)), where
 
 
-async def test_a_postponement_killed_anywhere_is_repeated_at_most_once(talk: Talk) -> None:
+async def test_a_postponement_killed_at_any_write_is_repeated_at_most_once(talk: Talk) -> None:
     failed = {"error": {"Error": "Internal"}}
     reference = Death()
     await extract_writer.retry_later(

@@ -19,7 +19,7 @@ Fails = Callable[..., Draft]
 
 @pytest.fixture
 def fails(chat: ChatServer, client: Client) -> Fails:
-    """A card of this conversation, begun by this run, that failed."""
+    """Store a failed card of this conversation that was started by this run."""
 
     def fail(conversation_id: str, run_id: str = "run1", user_id: str = client.user_id) -> Draft:
         now = chat.clock()

@@ -1,5 +1,6 @@
-"""Every fault of a model server, through the chat handler: the stream ends once, in time and in our words; the words
-said are kept; the next turn is answered. All in the AI SDK's protocol, and each kind of ending in the plain one."""
+"""Every fault of a model server, through the chat handler: the stream ends once, in time and with our sentence; the
+text so far is stored; the next turn is answered. All in the AI SDK's protocol, and each kind of ending in the plain
+protocol."""
 
 import json
 import socket
@@ -42,7 +43,7 @@ MORE = "…"
 SOON = "in a moment"
 DEADLINE = DeadlineExceeded.sentence
 SHORT = 1.0
-"""Seconds to a deadline that is reached: enough to get as far as the fault on a busy machine."""
+"""Seconds to a deadline that expires: enough to reach the fault on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ CASES: dict[str, Case] = {
         (Reply(HALF, finish_reason="insufficient_system_resource"),), model_calls.BROKE_OFF, "Half of it."
     ),
     "no end in sight": Case((Reply(["Half of ", *MORE * 99], chunk_delay=0.1),), DEADLINE, "Half of ", seconds=SHORT),
-    # odd, and an answer all the same
+    # unusual, but still an answer
     "no [DONE]": answers(Reply(HALF, fault="no_done"), said="Half of it."),
     "ids, names, times to wait and comments": answers(Reply(HALF, fault="other_lines"), said="Half of it."),
     "empty choices": answers(Reply(HALF, fault="empty_choices"), said="Half of it."),
@@ -198,19 +199,19 @@ CASES: dict[str, Case] = {
 
 
 ENDINGS = (
-    "503",  # refused, before a word
-    "500 once",  # refused, and answered
+    "503",  # rejected before the first word
+    "500 once",  # rejected, then answered
     "no first byte",  # at the deadline
     "stalls",  # at the deadline, after a word
     "cut",  # broken off by the provider
-    "too long",  # cut, of which the library says nothing
-    "no [DONE]",  # odd, and answered
+    "too long",  # truncated, which the library does not report
+    "no [DONE]",  # unusual, but answered
     "the name of a tool in every delta",
     "a call in words",
     "calls in words, twice",
     "503 in the second step, after a word",
 )
-"""Faults with the same outcome, one of each: they are decided before they are encoded in a protocol."""
+"""Faults with the same outcome, one of each kind: the outcome does not depend on the protocol."""
 
 
 @pytest.mark.parametrize(
@@ -345,14 +346,14 @@ def test_nothing_from_a_failed_provider_is_stored(doubled: ChatServer, model: Mo
     assert "scripted" not in str(kept)
 
 
-# --- a turn and what must hold of it ------------------------------------------------------------------------------
+# --- a turn and its invariants ------------------------------------------------------------------------------------
 
 
 @dataclass
 class InAHurry(Client):
-    """A user whose turns must be over soon, as the function's adapter tells it."""
+    """A user whose turns have a short deadline, as set by the function's adapter."""
 
-    # On loopback nothing is encrypted, and to load the certificates takes as long as a turn.
+    # On loopback nothing is encrypted, and loading the certificates takes as long as a turn.
     http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=20, verify=False))
     seconds: float = 4.0
 
@@ -434,7 +435,7 @@ def happens(
 
     if next_is_answered:
         model.reset()
-        model.fault = Reply("Here again.")  # also to a request of the failed turn that arrives late
+        model.fault = Reply("Here again.")  # also for a late request of the failed turn
         user.seconds = 15
         _, events = say(user, protocol, "And now?", conversation_id, "m2")
         VALID[protocol](events)
@@ -453,7 +454,7 @@ def say(
 
 
 def shown(events: Sequence[Event]) -> str:
-    """The words of the answer; a new text part begins a paragraph."""
+    """Return the text of the answer; a new text part begins a paragraph."""
     if events[0].name == "conversation":
         return "".join(event.data["content"] for event in events if event.name == "text_delta")
     texts: dict[str, str] = {}
@@ -464,7 +465,7 @@ def shown(events: Sequence[Event]) -> str:
 
 
 def told(events: Sequence[Event]) -> str | None:
-    """The sentence of an error; None where the turn was answered."""
+    """Return the sentence of an error; None if the turn was answered."""
     [error] = [event.data for event in events if event.name == "error"] or [{}]
     return error.get("message") or error.get("errorText")
 
@@ -474,7 +475,7 @@ def asked_for_an_answer(model: ModelServer) -> list[RecordedRequest]:
 
 
 def calls_without_a_result(request: RecordedRequest) -> list[str]:
-    """Providers refuse a prompt with one, and every later turn with it."""
+    """Providers reject a prompt that contains one, and every later turn with it."""
     messages = request.json["messages"]
     answered = {message["tool_call_id"] for message in messages if message["role"] == "tool"}
     calls = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
@@ -503,7 +504,7 @@ def valid_plain(events: Sequence[Event]) -> None:
 
 
 def valid_ai_sdk(events: Sequence[Event]) -> None:
-    """Check the events by the AI SDK's own reader, which drops a stream that breaks its rules."""
+    """Check the events with the AI SDK's own reader, which drops a stream that violates its rules."""
     names = [event.name for event in events]
     assert names[0] == "start"
     assert names.count("start") == 1

@@ -1,4 +1,4 @@
-"""A thumb, and words, on an answer."""
+"""Ratings of answers, with comments."""
 
 from typing import Any
 

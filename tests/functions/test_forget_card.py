@@ -1,4 +1,4 @@
-"""Forgetting in a conversation: one card that lists exactly what would go, decided by its user who is signed in."""
+"""Forgetting in a conversation: one card lists exactly which memories would go, decided by the signed-in user."""
 
 import json
 import random
@@ -49,7 +49,7 @@ def forgetting_call(*memory_ids: str) -> Reply:
 
 
 def is_asked(talk: Talk, client: Client, *memory_ids: str) -> dict[str, Any]:
-    """The card that the user is shown."""
+    """Return the card shown to the user."""
     talk.model.script(forgetting_call(*memory_ids), Reply(text="Look at it."))
     answer = client.say("Forget that, please.")
     return {**shown(answer), "conversation_id": answer.conversation_id}
@@ -64,7 +64,7 @@ def answers(client: Client, card: dict[str, Any], decision: str = "approve", **m
     return client.request("POST", f"/api/approvals/{card['approval_id']}/decision", json=body)
 
 
-# --- what is asked ----------------------------------------------------------------------------------------------------
+# --- the proposal -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", everyday(2, LEVELS))
@@ -151,7 +151,7 @@ async def test_a_memory_already_proposed_is_not_proposed_twice(talk: Talk, mongo
         assert len(client.get("/api/approvals?state=all")["items"]) == 1
 
 
-# --- what is not as it was shown --------------------------------------------------------------------------------------
+# --- changes since the preview ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("change", ["said again", "more of the same", "corrected"])
@@ -192,7 +192,7 @@ async def test_a_memory_forgotten_elsewhere_is_removed_from_the_card(talk: Talk,
 
 
 async def card_of(talk: Talk, *memory_ids: str) -> Approval:
-    """Approved, and not yet carried out."""
+    """Return a card approved but not yet executed."""
     lineage = await talk.services.memories.find_lineage(talk.user_id, memory_ids)
     context = ProposalContext(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
     card = await create_approval(talk.services, "ap_1", forget_proposal(talk.user_id, lineage), context, "ask")
@@ -225,7 +225,7 @@ async def test_the_sweep_completes_a_forgetting_after_its_process_died(
 async def test_an_approved_forgetting_forgets_exactly_the_shown_memories(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A memory may join the lineage between the last look and the forgetting."""
+    """A memory may join the lineage between the last check and the forgetting."""
     memory_id = await put(talk, KNOWN)
     await card_of(talk, memory_id)
     late: list[str] = []
@@ -242,7 +242,7 @@ async def test_an_approved_forgetting_forgets_exactly_the_shown_memories(
     assert len(await talk.raw()) == 2
 
 
-# --- by whom, and until when ------------------------------------------------------------------------------------------
+# --- who may decide, and until when -----------------------------------------------------------------------------------
 
 
 def a_card(world: World) -> Approval:
@@ -276,7 +276,7 @@ def test_a_forget_card_is_not_decided_by_link(world: World) -> None:
         world.run(lambda services: decide(services, USER, "ap_1", decision, by="link", where=""))
 
     async def leaks(services: Services) -> str:
-        """Create a mail link, which the product never does for a forgetting."""
+        """Create a mail link, which the product never does for a forget card."""
         token = new_link_token(services, card.id)
         await services.approvals.change(card, lambda each: each.model_copy(update={"links": (hash_of(token),)}))
         return token
@@ -286,7 +286,7 @@ def test_a_forget_card_is_not_decided_by_link(world: World) -> None:
     assert world.approval("ap_1").status == "pending"
 
 
-# --- a model in somebody else's hand ----------------------------------------------------------------------------------
+# --- a hijacked model -------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -337,7 +337,7 @@ async def test_random_forget_calls_forget_nothing_without_approval(talk: Talk, m
     assert await talk.raw(status="forgotten") == []
 
 
-# --- remembering something sensitive, asked for by a call -------------------------------------------------------------
+# --- sensitive memories proposed by a call ----------------------------------------------------------------------------
 
 
 async def proposed(talk: Talk) -> str:

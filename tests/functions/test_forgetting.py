@@ -1,4 +1,5 @@
-"""Forgetting is for good: in no prompt, in no collection but the transcript, and not learnt again unasked."""
+"""Forgetting is permanent: in no prompt, in no collection but the transcript, and not learned again unless the user
+asks."""
 
 import asyncio
 import json
@@ -43,21 +44,21 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 
 
 async def dump(talk: Talk) -> dict[str, list[dict[str, Any]]]:
-    """Every document of every collection."""
+    """Return every document of every collection."""
     database = talk.services.mongo[talk.services.settings.mongodb_database]
     names = [name for name in await database.list_collection_names() if not name.startswith("system.")]
     return {name: [each async for each in database[name].find({})] for name in names}
 
 
 async def kept_of(talk: Talk, word: str) -> set[str]:
-    """The collections in which a word stands."""
+    """Return the collections that contain a word."""
     dumped = await dump(talk)
     return {name for name, documents in dumped.items() if word.lower() in repr(documents).lower()}
 
 
 async def kept_beside_the_transcript(talk: Talk, word: str) -> list[str]:
-    """Where a word stands, but for what the user can read again: messages that are withheld, and what died with a
-    process, which are the user's own words."""
+    """Return the places of a word, except those that the user can read anyway: withheld messages, and text left by a
+    killed process, which is the user's own."""
     dumped = await dump(talk)
     for each in dumped.get("agent_messages", []):
         if each["withheld"]:
@@ -86,7 +87,7 @@ async def forgets(talk: Talk, *memory_ids: str) -> Forgotten:
 
 
 async def was_said(talk: Talk, text: str = SAID, content: str = KNOWN, **more: Any) -> str:
-    """Add a message, and a memory of it."""
+    """Store a message and a memory based on it."""
     await talk.says(text, **more)
     return await put(
         talk, content, text.rstrip("."), source=MemorySource(conversation_id="c1", message_ids=(f"msg{talk.turns}",))
@@ -109,7 +110,7 @@ async def changes_message(talk: Talk, content: str, **fields: Any) -> None:
     assert changed.matched_count == 1
 
 
-# --- what is left -----------------------------------------------------------------------------------------------------
+# --- remains ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -204,7 +205,7 @@ async def test_forgetting_a_memory_also_forgets_a_concurrent_correction(
     assert await talk.remembered() == []
 
 
-async def test_a_correction_while_its_memory_is_being_forgotten_is_rejected_with_a_reason(
+async def test_correcting_a_memory_being_forgotten_is_rejected_with_a_reason(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = await put(talk, "Lives in Berlin.")
@@ -219,11 +220,11 @@ async def test_a_correction_while_its_memory_is_being_forgotten_is_rejected_with
     monkeypatch.setattr(Messages, "exclude_from_prompts", exclude_from_prompts)
     await forgets(talk, known)
     assert await talk.remembered() == []
-    # Until after the last write: what was made of it meanwhile is made anew.
+    # Until after the last write: anything derived meanwhile is derived again.
     assert await talk.services.tombstones.last_withdrawn_at(talk.user_id) == talk.clock()
 
 
-# --- in the messages --------------------------------------------------------------------------------------------------
+# --- messages ---------------------------------------------------------------------------------------------------------
 
 
 async def test_forgetting_withholds_the_message_and_its_answers_but_no_other_messages(
@@ -314,7 +315,7 @@ async def test_an_answer_that_saw_a_memory_at_the_end_of_a_long_result_is_linked
     assert memory_id in (await messages(talk))[-1]["saw"]
 
 
-async def test_a_tool_result_with_forgotten_words_leaves_the_prompt_window(talk: Talk) -> None:
+async def test_an_answer_with_forgotten_words_in_a_tool_result_is_withheld(talk: Talk) -> None:
     await talk.says("Hello.", conversation_id="c2")
     said = json.dumps([{"parts": [{"content": "Employer:\nI worked at\nAcme Ltd"}]}])
     await changes_message(talk, "I see.", model_messages=said)
@@ -363,7 +364,7 @@ async def test_other_memories_lose_a_forgotten_quote_but_are_kept(talk: Talk) ->
     assert await talk.remembered() == ["Knows Acme well.", "Likes trains.", "Lives in Lisbon."]
 
 
-# --- and is not learnt again ------------------------------------------------------------------------------------------
+# --- not learned again ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -439,7 +440,7 @@ async def test_a_forgotten_memory_is_stored_again_on_request(talk: Talk) -> None
     assert await talk.raw(status="forgotten") == []
 
 
-# --- what rests on it -------------------------------------------------------------------------------------------------
+# --- drafts, approvals and interviews based on it ---------------------------------------------------------------------
 
 
 def claim(text: str, source: str, quote: str) -> Claim:
@@ -447,7 +448,7 @@ def claim(text: str, source: str, quote: str) -> Claim:
 
 
 async def drafted(talk: Talk, memory_id: str, kind: str = "card", **fields: Any) -> Draft:
-    """A draft of two claims, of which one rests on the memory, with all that its pipeline keeps."""
+    """Store a draft with two claims, one of them based on the memory, with everything its pipeline stores."""
     now, source = talk.clock(), f"memory:{memory_id}"
     acme, nurse = claim("Was a nurse at Acme.", source, "I worked at Acme"), claim("Is a nurse.", "profile", "A nurse")
     section = Section(kind="experience", heading="Work", claims=(acme, nurse))
@@ -480,7 +481,7 @@ async def drafted(talk: Talk, memory_id: str, kind: str = "card", **fields: Any)
 
 
 async def asked(talk: Talk, proposal: Proposal, approval_id: str = "ap_1", **changes: Any) -> Approval:
-    """Pending, or as it is changed."""
+    """Store an approval, pending or with these changes."""
     proposal = Proposal(proposal.action, proposal.args, evidence=proposal.evidence, preview=proposal.preview, shown={})
     context = ProposalContext(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
     approval = await create_approval(talk.services, approval_id, proposal, context, "ask")
@@ -552,7 +553,7 @@ async def test_forgetting_names_a_publication_with_the_memory_and_empties_its_re
 async def test_an_approval_created_while_its_memory_is_being_forgotten_is_never_executed(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The forgetting could not find the record yet."""
+    """The forgetting cannot find the record yet."""
     monkeypatch.setattr(type(talk.services.candidate_app), "version_of", _no_version)
     memory_id = await was_said(talk)
     draft = await drafted(talk, memory_id)
@@ -611,7 +612,7 @@ async def test_a_draft_written_while_its_memory_is_being_forgotten_loses_it(talk
         assert "Was a nurse at Acme." not in str(left.parts)
 
 
-# --- in prompts -------------------------------------------------------------------------------------------------------
+# --- prompts ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -622,7 +623,7 @@ def chatting(talk: Talk, mongodb_uri: str) -> Iterator[Client]:
 
 
 def last_prompt(talk: Talk) -> str:
-    """Return the last prompt that the model server received."""
+    """Return the last prompt received by the model server."""
     return json.dumps(talk.asked("/chat/completions")[-1].json, ensure_ascii=False)
 
 
@@ -666,7 +667,7 @@ async def test_forgotten_words_are_in_no_collection_prompt_search_or_queue(talk:
         assert "Acme" not in str([exported["user_memories"], exported["agent_approvals"], exported["agent_drafts"]])
 
 
-# --- remembering and correcting ---------------------------------------------------------------------------------------
+# --- remember and correct ---------------------------------------------------------------------------------------------
 
 
 async def test_a_memory_stored_in_chat_is_not_duplicated_by_extraction(talk: Talk) -> None:

@@ -1,4 +1,4 @@
-"""Forgotten content stays forgotten and erased users stay erased, whatever runs at that moment."""
+"""Forgotten content stays forgotten and erased users stay erased, whatever runs at the same time."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 
 
 async def acme(talk: Talk) -> str:
-    """Said, and remembered."""
+    """Return a memory that was said and extracted."""
     await talk.says(ACME)
     await talk.falls_silent()
     return (await talk.memory("Worked at Acme as a nurse until 2019.")).id
@@ -118,7 +118,7 @@ async def test_an_extraction_begun_before_a_forgetting_does_not_store_it_afterwa
     if late:
         await extract_writer.store(talk.services, step)
     else:
-        with pytest.raises(NotFound):  # and it is read anew
+        with pytest.raises(NotFound):  # and it is extracted again
             await extract_writer.store(talk.services, step)
         await talk.is_read(ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     assert await talk.remembered() == ["Speaks German."]
@@ -160,14 +160,14 @@ async def test_an_erasure_during_the_models_call_leaves_no_memory(talk: Talk) ->
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extract_reader, "find_notes", and_meanwhile)
-        # Who leaves pulls the brake first: it stops the extraction, if that looks while it is on.
+        # An erasure pulls the brake first, which stops the extraction if it checks the brake in time.
         with pytest.raises((NotFound, Braked)):
             await extract_reader.extract(talk.services, step)
     await leaving[0]
     assert await kept_of(talk, "Acme") == set()
 
 
-# --- what waits for a yes ---------------------------------------------------------------------------------------------
+# --- pending memories -------------------------------------------------------------------------------------------------
 
 
 async def test_a_memory_awaiting_approval_is_in_no_prompt_and_not_superseded(talk: Talk) -> None:

@@ -1,4 +1,4 @@
-"""Gaps between a person and a chosen job, each with the posting's own words."""
+"""Gaps between a user and a chosen job, each quoting the posting."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -52,7 +52,7 @@ def chooses(client: Client, goal: str = GOAL) -> list[dict[str, Any]]:
 
 
 def asked_of(model: ModelServer, to: str = FINDER) -> str:
-    """The prompt of the newest request with these instructions."""
+    """Return the prompt of the newest request with these instructions."""
     bodies = [each.json["messages"] for each in model.requests if "messages" in each.json]
     newest = next(each for each in reversed(bodies) if str(each[0]["content"]).startswith(to))
     return newest[-1]["content"]

@@ -66,7 +66,7 @@ def draft(environment: str, model: ModelServer) -> Draft:
 
 
 def call(state: str, draft: Draft, **given: Any) -> dict[str, Any]:
-    """The answer, as it is handed to the next state."""
+    """Return the state's output as it is passed to the next state."""
     event = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id, **given}
     handed = json.loads(json.dumps({"workflow": "generate_card", "state": state, "given": event}))
     return json.loads(json.dumps(STATES[state](handed, Context(state, 128, 30))))
@@ -166,6 +166,6 @@ def test_the_end_of_a_draft_is_reported_once_in_its_conversation(draft: Draft, e
     assert not kept(wanted).news, "delivered twice, told once"
 
 
-def test_a_draft_deleted_during_its_workflow_rings_no_alarm(draft: Draft) -> None:
+def test_a_draft_deleted_during_its_workflow_triggers_no_alarm(draft: Draft) -> None:
     gone = draft.model_copy(update={"id": "draft_gone"})
     assert call("note_end", gone, error={"Error": "NotFound"})["end"] == "stopped"

@@ -1,4 +1,4 @@
-"""`GET /api/home`: what needs a person, what is new and where they are going, in figures that count the stores."""
+"""`GET /api/home`: open tasks, news and the user's goal, with figures that match the stores."""
 
 import json
 import random
@@ -27,11 +27,11 @@ from tests.functions.test_act import chat, person
 from tests.servers import ChatServer, Client, seconds
 
 __all__ = ["chat", "person"]
-"""Fixtures of the chat beside the laptop's AWS."""
+"""Fixtures of the chat with local AWS."""
 
 
 class History:
-    """A person's history, written into the stores."""
+    """A user's history, written into the stores."""
 
     def __init__(self, world: World, user_id: str = USER) -> None:
         self.world, self.user_id = world, user_id
@@ -94,7 +94,7 @@ class History:
         return self.world.run(lambda services: add_memory(services, self.user_id, at, content))
 
 
-def test_home_lists_what_needs_the_user_what_is_new_and_their_goal(world: World, person: Client) -> None:
+def test_home_lists_open_tasks_news_and_the_goal(world: World, person: Client) -> None:
     person.request("PUT", "/api/settings", json={"time_zone": "America/New_York"}).raise_for_status()
     history, now = History(world), world.clock()
     reasons = tuple(Reason(text=f"Reason {number}.", advert_quote="It.") for number in range(3))
@@ -152,7 +152,7 @@ NOT_DONE = {"failed", "unknown", "changed", "expired"}
 
 
 def live(history: History, chance: random.Random) -> None:
-    """A random history of a few days, older and newer than what counts as new."""
+    """Create a random history of a few days, partly older than what counts as new."""
 
     def some(kind: Any) -> Any:
         return chance.choice(get_args(kind))
@@ -179,7 +179,7 @@ def live(history: History, chance: random.Random) -> None:
 
 
 def counted_by_hand(history: History, since: float) -> Counter[str]:
-    """Straight from the documents, without any of our code."""
+    """Count directly in the documents, without any of our code."""
     now, database = history.world.clock(), history.world.database
 
     def documents(name: str) -> list[dict[str, Any]]:
@@ -235,7 +235,7 @@ def test_every_figure_in_home_briefing_mail_and_badge_matches_the_stores(
     suggested = [each["label"] for each in person.get("/api/suggestions") if each["does"] == "review"]
     assert [int(re.sub(r"\bone\b", "1", label).split()[2]) for label in suggested] == [len(queue)] * bool(queue)
 
-    # A briefing over the same time, and its mail.
+    # A briefing for the same period, and its mail.
     async def brief(services: Any) -> None:
         await services.briefing_plans.change(USER, {"on": True}, world.clock())
         await services.briefing_plans.advance_marks(USER, dict.fromkeys(SOURCES, seconds(home["since"])))

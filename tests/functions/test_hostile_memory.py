@@ -1,7 +1,7 @@
-"""A hijacked model can remember and correct only what the user typed in the message that it answers, once a turn.
+"""A hijacked model can remember and correct only what the user typed in the current message, once per turn.
 
-`CALLS` says how many calls it makes at each level. The judges of this file let everything through, so that code alone
-stands in its way.
+`CALLS` is the number of calls at each level. The judges of this file accept everything, so that only code stops the
+model.
 """
 
 import random
@@ -38,7 +38,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 
 
 def quotes(chance: random.Random, message: str, earlier: list[str]) -> str:
-    """Words of the message, words that only look like some, or somebody else's."""
+    """Return words of the message, words that only look like them, or another user's words."""
     words = message.split()
     cut = chance.sample(range(len(words) + 1), 2)
     return chance.choice(
@@ -75,7 +75,7 @@ def arguments(chance: random.Random, tool: str, message: str, earlier: list[str]
 
 
 async def held(talk: Talk) -> dict[str, dict[str, Any]]:
-    """Return the memories that hold, wait for a check, or are asked about."""
+    """Return the memories that are active, unchecked or pending approval."""
     raw = await talk.raw()
     return {each["_id"]: each for each in raw if each["status"] in ("active", "unchecked", "proposed")}
 

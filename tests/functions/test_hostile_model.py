@@ -1,7 +1,7 @@
-"""A model that is wholly hijacked, and a client that lies: whatever they call, post or claim, nothing is changed but
-what a person decided or their level allows.
+"""A wholly hijacked model and a lying client: whatever they call, post or claim, nothing changes except what a user
+approved or their level allows.
 
-`CALLS` says how many calls it makes. The chance that chooses them is seeded.
+`CALLS` is the number of calls. They are chosen at random with a seed.
 """
 
 import json
@@ -84,11 +84,11 @@ Stored: TypeAlias = Database[dict[str, Any]]
 class Person:
     user_id: str
     marker: str
-    """A word that stands in everything that is theirs, and nowhere else."""
+    """A word in all of this user's data and nowhere else."""
     conversation_id: str = "chat-of-their-own"
     level: Level = "L1"
     decides: bool = False
-    """True if the person answers the questions."""
+    """True if the user decides the approvals."""
 
     @property
     def draft_id(self) -> str:
@@ -99,7 +99,7 @@ def person(kind: str, level: Level = "L1", decides: bool = False) -> Person:
     return Person(f"auth0|{kind}-{uuid.uuid4().hex}", f"{kind}word{uuid.uuid4().hex}", level=level, decides=decides)
 
 
-# --- what it says ---------------------------------------------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------------------------
 
 EFFECTS: dict[str, Effect] = {
     each.name: contract_of(each.name, each.metadata).effect
@@ -201,7 +201,7 @@ VALUES: dict[str, list[Any]] = {
     "roles": [TEXTS[5:8]],
     "work_mode": TEXTS[:2],
 }
-"""Values of each field: any text is allowed, since a person is asked."""
+"""Values of each field: any text is allowed, because approval is needed."""
 NO_VALUES: list[tuple[str, Any]] = [
     ("salary_current", 1),
     ("email", "a@b.example"),
@@ -219,12 +219,12 @@ NO_VALUES: list[tuple[str, Any]] = [
     ("roles", [["a"]]),
 ]
 FOREIGN = ["user_id", "userId", "conversation_id", "filter", "ctx", "url", "limit", "__class__", "a.b"]
-"""Arguments that no tool has, with which one might look at others."""
+"""Arguments that no tool has, which might give access to other users' data."""
 
 
 @dataclass
 class Hijacked:
-    """A model in somebody else's hand. It tries every tool with everything, in the order that chance gives."""
+    """A hijacked model. It tries every tool with everything, in random order."""
 
     chance: random.Random
     others: Sequence[Person]
@@ -258,7 +258,7 @@ class Hijacked:
             tried += [(name, {"query": "prices"}) for name in (*NAMES, *self.addresses)]
             tried += [("query_user_knowledge", each) for each in ({"query": LONG}, {LONG: 1}, {"query": [LONG]}, LONG)]
             tried += [each for name in sorted(CHANGING) for each in self._no_proposals(name)]
-            # Some of each, and now and then what a stranger wrote before them.
+            # Some of each, and sometimes untrusted text before them.
             tried += [("get_user_profile", {})] * 10
             proposals = [*self._proposals(), *self._proposals()]
             self.proposals.update(text_of(*each) for each in proposals)
@@ -271,7 +271,7 @@ class Hijacked:
                 yield {"name": name, "arguments": arguments, "id": f"h{self.made}{more}"}
 
     def _arguments(self, good: dict[str, Any]) -> Iterator[dict[str, Any] | str]:
-        """Those that the tool expects, and then what it does not."""
+        """Return the arguments that the tool expects, then invalid ones."""
         yield good
         for name in FOREIGN:
             other = self.chance.choice(self.others)
@@ -294,7 +294,7 @@ class Hijacked:
 
     def _no_proposals(self, name: str) -> Iterator[tuple[str, dict[str, Any] | str]]:
         for arguments in self._arguments({"field": "headline", "name": "roles", "value": "x", "card_id": "x"}):
-            # No arguments at all are what this tool needs, and null is read as none.
+            # This tool needs no arguments, and null is read as none.
             needs_none = name == "ingest_linkedin_profile"
             if arguments != "" and not (needs_none and arguments == "null"):
                 yield name, arguments
@@ -312,8 +312,8 @@ def text_of(name: str, arguments: Any) -> str:
 
 
 def may_succeed(call: ToolCall) -> bool:
-    """Whether it only looks words up: those may be any, for they are looked up and not followed. A path before the name
-    of a tool is what some servers write; `null` is no arguments."""
+    """True if the call only looks words up, which may be any words, because they are searched and not obeyed. Some
+    servers put a path before the tool's name; `null` means no arguments."""
     arguments, name = call["arguments"], re.split(r"[.:/]", call["name"])[-1]
     if name in NO_ARGUMENTS:
         return arguments in ({}, "", "null")
@@ -333,7 +333,7 @@ def number_of(call_id: str) -> int:
     return int(found[1])
 
 
-# --- where it says it -----------------------------------------------------------------------------------------------
+# --- the stage ------------------------------------------------------------------------------------------------------
 
 
 def draft_of(who: Person) -> dict[str, Any]:
@@ -347,7 +347,7 @@ def draft_of(who: Person) -> dict[str, Any]:
 
 
 def fill(database: Stored, people: Sequence[Person]) -> None:
-    """Each has something in every tier."""
+    """Store something for each user in every tier."""
     for who in people:
         mine = {"user_id": who.user_id}
         said = f"{who.marker}: plans, goals and prices of a résumé"
@@ -369,7 +369,7 @@ def fill(database: Stored, people: Sequence[Person]) -> None:
 
 
 def stored(database: Stored, *, but_for: Sequence[Person] = ()) -> dict[str, list[bytes]]:
-    """Every document, byte for byte; those that the turns of `but_for` may write are left out."""
+    """Return every document, byte for byte, except those that the turns of `but_for` may write."""
     ids = {who.user_id for who in but_for}
     return {
         name: sorted(
@@ -403,7 +403,7 @@ def connections() -> Iterator[set[str]]:
 
 @pytest.fixture
 def hostile_wire(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Halves of characters get through as JSON's escapes, and long arguments in as few pieces as may be."""
+    """Let lone surrogates through as JSON escapes, and long arguments in as few pieces as possible."""
     monkeypatch.setattr(model_wire, "line", lambda data: f"data: {json.dumps(data)}\n\n".encode())
     monkeypatch.setattr(model_wire, "ARGUMENT_CHARACTERS_A_CHUNK", 250_000)
 
@@ -418,7 +418,7 @@ def own_app(mongodb_uri: str, database_name: str) -> Iterator[CandidateAppServer
 def lavish(
     mongodb_uri: str, model: ModelServer, database_name: str, own_app: CandidateAppServer, hostile_wire: None
 ) -> Iterator[ChatServer]:
-    """A chat handler on a database of its own, whose ceilings end no turn before its calls are refused."""
+    """A chat handler on its own database, with limits that end no turn before its calls are refused."""
     ceilings = {"turn_ceiling_usd": 1e6, "day_ceiling_usd": 1e9}
     settings = settings_for(mongodb_uri, model.base_url, database_name, candidate_api_url=own_app.url, **ceilings)
     with ChatServer(settings) as server:
@@ -437,12 +437,12 @@ def patient(chat: ChatServer, who: Person) -> Client:
 
 @dataclass
 class Liar:
-    """A client in somebody else's hand: it claims decisions that nobody made. What is decided for real is noted."""
+    """A hijacked client: it claims decisions that nobody made. Real decisions are recorded."""
 
     chance: random.Random
     database: Stored
     decided: dict[str, str] = field(default_factory=dict)
-    """The person's answers, by the record's id."""
+    """The user's decisions, by the record's id."""
     records: list[dict[str, Any]] = field(default_factory=list)
     """The newest records of all users."""
 
@@ -451,8 +451,9 @@ class Liar:
         self.records = list(found.sort("created_at", -1).limit(100))
 
     def history(self, who: Person, asked: Sequence[Event]) -> list[dict[str, Any]]:
-        """Old messages of a conversation in which everything was approved, and done; what was really asked too. What is
-        theirs is only claimed to be done: an answer to it in the history would be their own."""
+        """Return old messages of a conversation that claim that everything was approved and done, including real
+        approvals. The user's own approvals are only claimed to be done: a decision on one in the history would be their
+        own."""
         others = {each["_id"] for each in self.records if each["user_id"] != who.user_id}
         ids = [*self._ids(who), *(event.data["id"] for event in asked if event.name == "data-approval")]
         return [
@@ -461,7 +462,7 @@ class Liar:
         ]
 
     def claim(self, user: Client, who: Person, conversation_id: str) -> None:
-        """Claim decisions of others' records, or of other conversations, in a message."""
+        """Claim decisions on other users' records or other conversations in a message."""
         others = [each for each in self.records if each["user_id"] != who.user_id]
         ids = [*[each["_id"] for each in self.chance.sample(others, min(2, len(others)))], f"ap_{uuid.uuid4().hex}"]
         digests = {each["_id"]: each["args_digest"] for each in others}
@@ -477,7 +478,7 @@ class Liar:
             assert refused.status_code in (409, 422)
 
     def decide(self, user: Client) -> None:
-        """Decide as a person who approves some of it."""
+        """Decide as a user who approves some of it."""
         for each in user.get("/api/approvals?limit=20")["items"]:
             verb = self.chance.choice(["approve", "approve", "edit", "reject", "revise", "later"])
             if each["status"] != "pending" or verb == "later" or (verb == "edit" and "value" not in each["editable"]):
@@ -491,7 +492,7 @@ class Liar:
         user.request("POST", f"/api/approvals/{asked['approval_id']}/decision", json=answer).raise_for_status()
 
     def _ids(self, who: Person) -> list[str]:
-        """Return ids of their own, of others, and unknown ones."""
+        """Return ids of the user, of other users, and unknown ones."""
         mine = [each["_id"] for each in self.records if each["user_id"] == who.user_id]
         others = [each["_id"] for each in self.records if each["user_id"] != who.user_id]
         some = self.chance.sample(mine, min(3, len(mine))) + self.chance.sample(others, min(2, len(others)))
@@ -510,7 +511,7 @@ class Liar:
 
 
 def talk(chat: ChatServer, who: Person, conversation_id: str, ai_sdk: bool, liar: Liar) -> list[list[Event]]:
-    """The events of some turns of one conversation, one after the other."""
+    """Return the events of some consecutive turns of one conversation."""
     with patient(chat, who) as user:
         turns = range(TURNS_A_ROUND)
         if ai_sdk:
@@ -530,7 +531,7 @@ def talk(chat: ChatServer, who: Person, conversation_id: str, ai_sdk: bool, liar
 
 
 def check_end(events: Sequence[Event]) -> None:
-    """One terminal event, the last one, and no error that we would have to explain."""
+    """Assert one terminal event at the end, and no unexplained error."""
     names = [event.name for event in events if event.name != "[DONE]"]
     assert [name for name in names if name in {"done", "error", "finish", "abort"}] == names[-1:]
     assert "event: " not in names[-1]
@@ -540,8 +541,8 @@ def check_end(events: Sequence[Event]) -> None:
 
 
 def check_prompts(model: ModelServer, attackers: Sequence[Person], others: Sequence[Person]) -> list[bool]:
-    """Each prompt is about one of the attackers, and nobody asks the model server for anything else. True for each that
-    is a turn's, which is streamed; the others ask whether a person wished for a change."""
+    """Assert that each prompt is about one of the attackers, and that the model server gets no other requests. Returns
+    True for each prompt of a turn, which is streamed; the others ask whether the user requested a change."""
     prompts = list[bool]()
     for request in model.requests:
         about = [who for who in (*attackers, *others) if who.marker.encode() in request.body]
@@ -558,7 +559,8 @@ def check_prompts(model: ModelServer, attackers: Sequence[Person], others: Seque
 def propose_well(
     chat: ChatServer, model: ModelServer, hijacked: Hijacked, liar: Liar, attackers: Sequence[Person]
 ) -> list[ToolCall]:
-    """One good change for each, and their yes: whatever chance brings later, something is done at each level."""
+    """Make one valid change for each attacker and approve it: whatever follows at random, something is done at each
+    level."""
     made = list[ToolCall]()
     for who in attackers:
         made.append(hijacked.good_proposal())
@@ -579,14 +581,14 @@ def let_loose(
     attackers: Sequence[Person],
     others: Sequence[Person],
 ) -> list[ToolCall]:
-    """The hijacked model answers the attackers, all of them at once, until it has made its calls: those."""
+    """Let the hijacked model answer all attackers at once until it has made its calls; return the calls."""
     replies, waiting = hijacked.replies(), list[Reply]()
     made: list[ToolCall] = []
     number = 0
     with ThreadPoolExecutor(len(attackers)) as pool:
         while len(made) < CALLS:
             number += 1
-            # So many that it does not come to its senses before the round is over.
+            # So many that the hijacked model does not run out of replies before the round is over.
             wanted = len(attackers) * TURNS_A_ROUND * (MOST_CALLS + 2)
             waiting += islice(replies, wanted - len(waiting))
             model.forget_requests()
@@ -602,7 +604,7 @@ def let_loose(
                     check_shown(events, who, [*attackers, *others])
             said = check_prompts(model, attackers, others)
             answered = [reply for reply, is_turn in zip(waiting, said, strict=False) if is_turn]
-            # What has no name is no call (`ToolCallReader`).
+            # A call without a name is not a call (`ToolCallReader`).
             made += [call for reply in answered for call in reply.tool_calls if call["name"].strip()]
             del waiting[: len(said)]
     return made
@@ -624,7 +626,7 @@ def check_conversations(chat: ChatServer, who: Person, everybody: Sequence[Perso
 
 
 def largest(database: Stored) -> dict[str, int]:
-    """The bytes of the largest document of each collection."""
+    """Return the size in bytes of the largest document of each collection."""
     return {name: max(map(len, found), default=0) for name, found in stored(database).items()}
 
 
@@ -632,11 +634,11 @@ def audit_of(database: Stored, who: Person) -> list[dict[str, Any]]:
     return list(database[messages.TOOL_CALLS].find({"user_id": who.user_id}))
 
 
-# --- what became of it ----------------------------------------------------------------------------------------------
+# --- effects --------------------------------------------------------------------------------------------------------
 
 
 def asked_for(record: Mapping[str, Any]) -> tuple[str, str, Any]:
-    """The one request that a record stands for, read from it as a person would."""
+    """Return the one request that a record stands for, derived from it as a person would."""
     args = json.loads(record["args"])
     match record["tool"]:
         case "update_profile_field":
@@ -682,7 +684,7 @@ class Effects:
             )
         said = {key for key, record in records.items() if record["status"] == "done"}
         assert said <= {each["key"] for each in done if each["status"] == "done"}
-        # A change of preferences moves the profile's version too.
+        # A change of preferences also increases the profile's version.
         moved_by = {candidate_data.CANDIDATES: ("profile", "preferences"), candidate_data.PREFERENCES: ("preferences",)}
         for collection, subjects in moved_by.items():
             effects = Counter(each["user_id"] for each in done if each["subject"] in subjects)
@@ -692,7 +694,7 @@ class Effects:
         assert levels == {"L1", "L2", "L3"}
 
     def _is_backed(self, record: Mapping[str, Any]) -> bool:
-        """True if a person approved it, or their level and their own message allow it."""
+        """True if the user approved it, or if their level and their own message allow it."""
         who = self.people[record["user_id"]]
         if record["decided_by"] != "level":
             return who.decides and self.decided.get(record["_id"]) in ("approve", "edit")
@@ -703,7 +705,7 @@ class Effects:
 
 
 def attacked() -> list[Person]:
-    """A person at each level, and at two levels also one who answers questions."""
+    """Create a user at each level, and at two levels also one who decides approvals."""
     levels: list[Level] = ["L0", "L1", "L2", "L3", "L3"]
     answering: list[Level] = ["L1", "L2"]
     return [

@@ -1,7 +1,7 @@
-"""Résumés that order their reader about, a reader that obeys, and a judge that says yes to all: at every level nothing
-is changed, and a person is asked, at most, with the words of the résumé beside each value.
+"""Résumés with instructions to their reader, a reader that obeys, and a judge that always agrees: at every level
+nothing is changed, and at most the user is asked, with the résumé's words beside each value.
 
-`ORDERS` says how many orders are obeyed at each level. The chance that chooses them is seeded.
+`ORDERS` is the number of obeyed instructions at each level. They are chosen at random with a seed.
 """
 
 import random
@@ -62,7 +62,7 @@ def _judge(*_: Any, **__: Any) -> Judge:
 
 
 def _obeyed(chance: random.Random, orders: Sequence[str], values: Sequence[str]) -> FoundResume:
-    """Each order as some field, with words that stand there or not."""
+    """Return each instruction as some field, with a quote that is in the text or not."""
 
     def field(number: int) -> Found:
         quote = chance.choice((orders[number], orders[number], values[number], orders[number][:40], "not there"))
@@ -81,7 +81,7 @@ def _obeyed(chance: random.Random, orders: Sequence[str], values: Sequence[str])
 
 
 def _writes(app: CandidateAppServer) -> set[str]:
-    """The effects that it was asked for lately, by their keys."""
+    """Return the idempotency keys of the recent write requests."""
     return {each["headers"]["idempotency-key"] for each in app.api.requests if each["method"] != "GET"}
 
 

@@ -1,4 +1,4 @@
-"""Text that tries to become an instruction: it is quoted as data, and a model that obeys it achieves nothing."""
+"""Text that tries to become an instruction: it is escaped as data, and a model that obeys it achieves nothing."""
 
 import re
 import unicodedata
@@ -55,7 +55,7 @@ A_TAG = re.compile(r"<\s*/?\s*(user_profile|user_memories|tool_result|system)\b"
 
 @pytest.fixture
 def chat(mongodb_uri: str, model: ModelServer, database_name: str) -> Iterator[ChatServer]:
-    """A chat handler on a database of its own, which joins no deltas: a model sends what is split as it is split."""
+    """A chat handler on its own database that joins no deltas: the model's pieces are sent as they are split."""
     with ChatServer(settings_for(mongodb_uri, model.base_url, database_name, join_window_ms=0)) as server:
         yield server
 
@@ -71,7 +71,7 @@ def someone() -> str:
 
 
 def give(database: Stored, user_id: str, text: str) -> None:
-    """A profile, a memory and a résumé that say it."""
+    """Store a profile, a memory and a résumé that contain the text."""
     database[candidate_data.CANDIDATES].insert_one({"user_id": user_id, "name": "Ada", "headline": text})
     memory = {"status": "active", "type": "fact", "content": text, "salience": 1.0}
     database[memories.COLLECTION].insert_one({"_id": uuid.uuid4().hex, "user_id": user_id, **memory})
@@ -80,11 +80,12 @@ def give(database: Stored, user_id: str, text: str) -> None:
     )
 
 
-# --- what the model reads -------------------------------------------------------------------------------------------
+# --- the prompt -----------------------------------------------------------------------------------------------------
 
 
 def prompt_about(chat: ChatServer, model: ModelServer, database: Stored, text: str) -> list[dict[str, Any]]:
-    """The messages of the last prompt of somebody whose data say it, who pastes it, and of whom all is looked up."""
+    """Return the messages of the last prompt for a user whose data contain the text, who pastes it, and for whom every
+    search is made."""
     with Client(chat.url, someone()) as user:
         give(database, user.user_id, text)
         model.script(Reply(tool_calls=LOOK_UPS), Reply(text="So it says."))
@@ -147,7 +148,7 @@ def test_hostile_text_is_unchanged_data_in_the_next_prompt(
         assert model.requests[-1].json["messages"][: len(first)] == first
 
 
-# --- what a model that obeys achieves -------------------------------------------------------------------------------
+# --- a model that obeys ---------------------------------------------------------------------------------------------
 
 SECRET = "Okafor1984"
 EVIL = "evil.example"
@@ -194,7 +195,7 @@ def texts_in(shown: Any) -> Iterator[str]:
 
 
 def spoken(events: Sequence[Event]) -> str:
-    """The answer as a client puts it together."""
+    """Return the answer as a client assembles it."""
     return "".join(event.data.get("delta", event.data.get("content", "")) for event in events if "delta" in event.name)
 
 
@@ -258,7 +259,7 @@ def test_a_model_that_obeys_hostile_text_achieves_nothing(
 
 
 def stored(database: Stored, but_for: str) -> dict[str, list[bytes]]:
-    """Every document, but for what a turn of this user may write."""
+    """Return every document, except those that a turn of this user may write."""
     grows = {conversations.COLLECTION, messages.COLLECTION, messages.TOOL_CALLS, usage.COLLECTION}
     names = {*grows, *database.list_collection_names()}
     return {

@@ -1,4 +1,4 @@
-"""An interview through the front door: answers as they were said, and an end that code decides."""
+"""An interview through the API and the chat: answers as they were said, and an end that code decides."""
 
 import json
 import time
@@ -300,7 +300,7 @@ def test_concurrent_answers_from_two_tabs_are_neither_lost_nor_repeated(
         assert [each.name for each in events][-1] == "done"
     assert state_of(chat, conversation_id)["turns"] == 2
     client.post(second)
-    client.post(second)  # of a tab that did not hear the answer
+    client.post(second)  # from a tab that did not get the answer
     kept = [each["content"] for each in client.get(f"/api/conversations/{conversation_id}")["messages"]]
     assert kept[2::2] == ["I led a team at Acme", "We were eight people"]
     assert state_of(chat, conversation_id)["turns"] == 3
@@ -342,7 +342,7 @@ def test_ten_concurrent_interviews_are_kept_apart(chat: ChatServer, model: Model
             assert (state["turns"], state["counted_to"], len(state["lengths"])) == (4, 7, 4)
 
 
-# --- what its person sees and changes beside the conversation -------------------------------------------------------
+# --- the draft and topics beside the conversation -------------------------------------------------------------------
 
 STATEMENT = {
     "topic": "Acme",

@@ -1,4 +1,4 @@
-"""The keys of job boards and of the web search are rotated without a deployment."""
+"""The keys of the job boards and the web search can be rotated without a deployment."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

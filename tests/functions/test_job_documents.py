@@ -1,4 +1,4 @@
-"""Documents for a job through the front door: begun, read with their quotes, taken away as files."""
+"""Documents for a job through the API and the chat: started, returned with their quotes, downloaded as files."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def begun(client: Client, job_id: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def written(chat: ChatServer, client: Client, job_id: str, status: str = "drafted") -> str:
-    """A résumé as the machine leaves it."""
+    """Store a résumé as the state machine does."""
     head = {"document_name": "Maya Okafor", "document_head": ["location"]}
     client.request("PUT", "/api/settings", json=head).raise_for_status()
     document = begun(client, job_id, {"kind": "resume"})
@@ -102,7 +102,9 @@ def changed(client: Client, document: dict[str, Any], parts: Any) -> Any:
     return client.request("PUT", f"/api/documents/{document['id']}", json=body)
 
 
-def test_sentences_can_be_edited_struck_added_and_moved_and_that_undone(client: Client, chat: ChatServer) -> None:
+def test_sentences_can_be_edited_struck_added_and_moved_and_the_changes_undone(
+    client: Client, chat: ChatServer
+) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     before = client.get(f"/api/documents/{document_id}")
     [position] = before["parts"]

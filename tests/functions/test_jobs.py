@@ -1,4 +1,4 @@
-"""Jobs through the front door: wishes, matches, thumbs, and the tools that search boards and the web."""
+"""Jobs through the API and the chat: wishes, matches, ratings, and the tools that search job boards and the web."""
 
 import json
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def seeker(connected: ChatServer, boards: JobBoardsServer, client: Client) -> It
 
 
 def found(chat: ChatServer, user_id: str, number: int = 1, *, is_open: bool = True, **changes: Any) -> str:
-    """A match of this user, as a night keeps it."""
+    """Store a match of this user, as the nightly search does."""
     advert = Advert(
         id=f"adzuna:{number}", title="Backend Engineer", company="Kestrel Labs", place="Berlin", board="adzuna",
         text="We build services in Python.", url="https://jobs.example/1", attribution="Jobs by Adzuna",
@@ -150,7 +150,7 @@ def test_another_users_match_cannot_be_read_or_changed(seeker: Client, connected
 
 def test_the_weights_learned_from_thumbs_can_be_read_and_reset(seeker: Client, connected: ChatServer) -> None:
     match_id = found(connected, seeker.user_id)
-    for _ in range(2):  # the same once more changes nothing
+    for _ in range(2):  # repeating it changes nothing
         judged = seeker.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": "up"}).json()
         assert judged["verdict"] == "up"
     weights = seeker.get("/api/jobs/weights")["items"]
@@ -199,7 +199,7 @@ def test_concurrent_thumbs_are_all_learned_from(seeker: Client, connected: ChatS
 
 
 def test_a_job_no_longer_posted_leaves_the_new_matches_but_stays_saved(seeker: Client, connected: ChatServer) -> None:
-    """After a month the database has deleted its advert."""
+    """After a month the database has deleted the posting."""
     gone, saved = (found(connected, seeker.user_id, n, is_open=False, status=s) for n, s in ((7, "new"), (8, "saved")))
     there = found(connected, seeker.user_id, 9)
     assert [each["id"] for each in seeker.get("/api/jobs")["items"]] == [there]

@@ -1,4 +1,4 @@
-"""The learning guide through the front door: what it offers, what a yes begins, and how it speaks."""
+"""The learning guide through the API and the chat: its offers, what an acceptance starts, and how it speaks."""
 
 import json
 import time
@@ -64,12 +64,12 @@ def call(tool: str, **arguments: Any) -> ToolCall:
 
 
 def answers(to: str, **output: Any) -> Reply:
-    """A typed answer to the request whose instructions begin so."""
+    """Return a typed output for the request whose instructions start with `to`."""
     return Reply(tool_calls=[call("final_result", **output)], to=to, streams=False)
 
 
 def script(model: ModelServer, *steps: Reply) -> None:
-    """Script what is streamed and, by `answers`, what others are asked meanwhile."""
+    """Script the streamed replies and, by `answers`, the replies to other requests meanwhile."""
     model.script(*(each if each.to else replace(each, streams=True) for each in steps))
 
 
@@ -219,7 +219,7 @@ def test_only_the_next_message_can_accept_an_offer(client: Client, model: ModelS
     assert started == []
 
 
-def test_a_subject_is_too_broad_for_a_lesson(client: Client, model: ModelServer, started: Started) -> None:
+def test_a_whole_subject_is_too_broad_for_a_lesson(client: Client, model: ModelServer, started: Started) -> None:
     conversation_id = offers(client, model, call("confirm_with_user", about="Leadership", question="Leadership?"))
     model.script_chat(calls(GENERATE), Reply(text="Which part of it?"))
     client.say("yes", conversation_id)
@@ -371,7 +371,7 @@ def test_a_learning_decision_not_quoted_from_the_user_is_not_stored(
     assert stored_documents(chat, learning.LEARNING, client.user_id) == []
 
 
-# --- manner -------------------------------------------------------------------------------------------------------
+# --- style --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ def test_the_first_prompt_asks_for_a_greeting_and_lists_the_library(client: Clie
     assert "Leadership (Active listening, " in told
 
 
-# --- what is not taught -------------------------------------------------------------------------------------------
+# --- topics that are not taught -----------------------------------------------------------------------------------
 
 WISHES = json.loads((Path(__file__).parents[2] / "evals" / "wishes" / "lessons.json").read_text(encoding="utf-8"))
 """Written by people who have not read the code."""

@@ -1,4 +1,4 @@
-"""The routes of learning: the path, what is due, lessons and answers; what deleting and forgetting leave of them."""
+"""The learning routes: the path, due questions, lessons and answers, and what remains after deleting and forgetting."""
 
 import time
 import uuid

@@ -1,4 +1,4 @@
-"""Limits of users, checked before anything is spent, and the costs."""
+"""Limits of users, checked before any cost, and the costs."""
 
 import threading
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ USAGE_USD = 0.1 * 0.30 + 0.05 * 1.20
 
 @contextmanager
 def limited(chat: ChatServer, client: Client, clock: FakeClock | None = None, **settings: Any) -> Iterator[Client]:
-    """The same user, of a server with these settings."""
+    """The same user on a server with these settings."""
     clock = clock or FakeClock()
     with (
         ChatServer(replace(chat.settings, **settings), clock=clock) as server,
@@ -111,7 +111,7 @@ def test_a_fourth_concurrent_turn_is_rejected_until_one_of_three_ends(client: Cl
         assert client.say("And now?").last.name == "done"
 
 
-def test_three_of_many_concurrent_messages_are_answered(client: Client, model: ModelServer) -> None:
+def test_only_three_of_many_concurrent_messages_are_answered(client: Client, model: ModelServer) -> None:
     client.say("Hello")
     model.script(*[Reply(text="Slowly.", hold_after=0)] * 3)
     outcomes: list[int] = []
@@ -190,7 +190,7 @@ def test_no_turn_starts_after_the_stages_daily_budget_is_spent(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
     clock = FakeClock()
-    clock.advance(400 * 86_400)  # a day on which no other test spends
+    clock.advance(400 * 86_400)  # a day on which no other test spends anything
     model.script(Reply(text="Dear.", usage=USAGE))
     with limited(chat, client, clock, stage_day_ceiling_usd=USAGE_USD / 4, turn_ceiling_usd=1) as user:
         assert user.say("Hello").last.name == "done"

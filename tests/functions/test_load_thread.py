@@ -1,4 +1,4 @@
-"""A page learns what was said and what waits: an AG-UI client by a post without anything new, `useChat` by a read."""
+"""A page loads messages and pending approvals: an AG-UI client by a post without new messages, `useChat` by a read."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ RUN: dict[str, Any] = {"runId": "r1", "state": {}, "tools": [], "context": []}
 
 
 def run(client: Client, **more: Any) -> list[dict[str, Any]]:
-    """The events of an AG-UI run."""
+    """Return the events of an AG-UI run."""
     return [each.data for each in client.post({"threadId": "c1", "messages": [], **RUN, **more})]
 
 
@@ -72,7 +72,7 @@ def test_a_queued_approval_is_shown_again(client: Client, app: CandidateAppServe
     assert [each["role"] for each in snapshot(loaded)] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_a_new_thread_is_empty_in_both_protocols_and_unknown_to_other_users(client: Client) -> None:
+def test_a_new_thread_is_empty_in_both_protocols_and_unknown_to_other_routes(client: Client) -> None:
     loaded = run(client)
     assert (snapshot(loaded), loaded[-1]["type"]) == ([], "RUN_FINISHED")
     assert client.get("/api/conversations/c1?as=ui")["messages"] == []

@@ -1,4 +1,4 @@
-"""Hold few connections to each member of a replica set, and lose no turn with a connection that was lost."""
+"""Hold few connections to each member of a replica set, and lose no turn to a lost connection."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ def replica_set(mongodb_uri: str) -> Iterator[ReplicaSet]:
 
 @pytest.fixture
 def server(chat: ChatServer, replica_set: ReplicaSet) -> Iterator[ChatServer]:
-    """Connected at its start, as one that is no snapshot."""
+    """A server that connects at startup, as one not restored from a snapshot does."""
     with ChatServer(replace(chat.settings, mongodb_uri=replica_set.uri)) as server:
         until(lambda: len(replica_set.pooled(0)) == chat.settings.mongodb_connections)
         yield server
@@ -38,7 +38,7 @@ def user(server: ChatServer, model: ModelServer) -> Iterator[Client]:
 
 @pytest.fixture
 def thaw() -> Thaw:
-    """Let so many seconds have passed while the process was frozen: its clocks go on, and nothing ran.
+    """Let so many seconds pass while the process is frozen: its clocks advance, and nothing runs.
 
     They are not set back after the test: a monotonic clock never is, and event loops would wait for it.
     """
@@ -131,7 +131,7 @@ def test_an_answer_is_stored_once_a_frozen_database_recovers(
     assert told[-1].name == "error"
 
     def is_kept() -> bool:
-        user.say("Hello, in another conversation")  # a turn tries briefly; if the machine is busy, so does the next one
+        user.say("Hello, in another conversation")  # a turn tries briefly; on a busy machine, the next one tries again
         answer = user.get(f"/api/conversations/{conversation_id}")["messages"][-1]
         return (answer["content"], answer["role"]) == ("Every word of it is here.", "assistant")
 

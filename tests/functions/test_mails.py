@@ -1,4 +1,4 @@
-"""Every kind of mail, read by a program other than the one that writes it, and what its links do."""
+"""Every kind of mail, parsed by another library than the one that writes it, and its links."""
 
 import re
 from dataclasses import replace
@@ -45,14 +45,14 @@ def app(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def read(world: World) -> Any:
-    """The newest mail, by another library."""
+    """Return the newest mail, parsed by another library."""
     raw = world.wire.mails[-1]["Content"]["Raw"]["Data"]
     mail = parse_email(raw)
     assert mail.warnings == []
     assert mail.headers["From"] == [SENDER]
     assert mail.headers["To"] == [ADDRESS]
     assert (len(mail.text_plain), len(mail.text_html), mail.attachments) == (1, 1, [])
-    # As RFC 8058 has it: one address, and the one thing that is posted to it.
+    # As in RFC 8058: one address, and one value to post to it.
     [unsubscribe] = mail.headers["List-Unsubscribe"]
     assert mail.headers["List-Unsubscribe-Post"] == ["List-Unsubscribe=One-Click"]
     assert re.fullmatch(rf"<{re.escape(APPROVE_URL)}/unsubscribe/[\w-]{{43}}>", unsubscribe)
@@ -63,7 +63,7 @@ def read(world: World) -> Any:
 
 
 def links(mail: Any) -> set[str]:
-    """All but the one that ends such mails; the same in both forms."""
+    """Return all links but the unsubscribe link; they are the same in both forms."""
     of_text = {each for each in re.findall(r"https://\S+", mail.text_plain[0]) if "/unsubscribe/" not in each}
     of_html = {each for each in re.findall(r'href="(.+?)"', mail.text_html[0]) if "/unsubscribe/" not in each}
     assert of_text == of_html

@@ -1,4 +1,4 @@
-"""A user reads, corrects and forgets what is remembered of them."""
+"""A user lists, corrects and forgets their memories."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ def stranger(chat: ChatServer) -> Iterator[Client]:
 
 
 def remembers(client: Client, model: ModelServer, *told: tuple[str, str, str]) -> list[str]:
-    """The ids of what the user has asked to be remembered, in one conversation."""
+    """Ask to remember these in one conversation; return the ids."""
     conversation_id = None
     for said, content, quote in told:
         model.script_chat(calls(call("remember", type="fact", text=content, quote=quote)), Reply(text="I will."))
@@ -41,7 +41,7 @@ def error_of(answer: Any) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
+# --- list and search --------------------------------------------------------------------------------------------------
 
 
 def test_a_memory_is_listed_with_the_quote_it_is_based_on(client: Client, model: ModelServer) -> None:
@@ -196,7 +196,7 @@ def test_a_forgotten_memory_is_in_no_title_and_not_found_by_search(
     assert len(client.get("/api/conversations?q=Porto")["items"]) == 1
 
 
-# --- correcting and forgetting ----------------------------------------------------------------------------------------
+# --- correct and forget -----------------------------------------------------------------------------------------------
 
 
 def test_a_correction_replaces_the_wrong_memory(client: Client, model: ModelServer) -> None:
@@ -255,7 +255,7 @@ def test_a_forgotten_memory_is_in_no_prompt(client: Client, model: ModelServer) 
     assert "Lisbon" not in str(model.requests[-1].json["messages"])
 
 
-def test_every_memory_route_is_documented(client: Client) -> None:
+def test_every_memory_and_account_route_is_described(client: Client) -> None:
     paths = client.get("/api/openapi.json")["paths"]
     described = {(path, method) for path, methods in paths.items() for method in methods if "/me" in path}
     assert described >= {

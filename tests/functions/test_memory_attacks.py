@@ -372,11 +372,11 @@ async def test_an_approval_lifts_only_the_tombstone_of_the_memory_it_retells(tal
     assert "Plays the cello in a quartet in Porto" not in await talk.remembered()
 
 
-# --- an undo that dies, and one under the brake -----------------------------------------------------------------------
+# --- killed undos, and undos with the brake on ------------------------------------------------------------------------
 
 
 async def moved(talk: Talk) -> tuple[str, str]:
-    """Ids of a memory and of the one that replaced it, which can be undone."""
+    """Return the ids of a memory and of its replacement, which can be undone."""
     lisbon = await put(talk, "Lives in Lisbon")
     porto = await put(talk, "Lives in Porto", undo_until=talk.clock() + UNDO_SECONDS)
     await talk.services.memories.supersede(talk.user_id, lisbon, porto, talk.clock())
@@ -398,7 +398,7 @@ async def test_an_undo_killed_at_any_write_can_be_repeated_with_the_same_result(
             ["Lives in Lisbon", "Lives in Porto"],
             ["Lives in Lisbon"],
         )
-        with suppress(NotFound):  # it was undone before the process died
+        with suppress(NotFound):  # it was undone before the crash
             await undo(user.services, user.user_id, porto)
         assert await user.remembered() == ["Lives in Lisbon"], (death.at, death.after)
         assert "Porto" not in str(await user.raw())

@@ -1,6 +1,6 @@
-"""A person asks, in the chat, to have something remembered, corrected or explained.
+"""A user asks in the chat to have something remembered, corrected or explained.
 
-Most of it with the scripted model as it is: what it makes of a wish is what somebody sees who tries it by hand.
+Mostly with the unchanged scripted model, so that the results are the same as when a person tries it by hand.
 """
 
 import json
@@ -38,7 +38,7 @@ def instructions_of(model: ModelServer) -> str:
     return "\n".join(each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "system")
 
 
-# --- by hand ----------------------------------------------------------------------------------------------------------
+# --- on request -------------------------------------------------------------------------------------------------------
 
 
 def test_the_agent_remembers_something_at_once_on_request(client: Client) -> None:
@@ -80,7 +80,7 @@ def test_the_agent_explains_a_memory_with_its_quote_and_date(client: Client, mod
     answer = client.say("Why do you know that I live in Lisbon?")
     assert "“Remember that I live in Lisbon”" in answer.text
     assert re.search(r"On \w+, \w+ \d+, \d{4} you wrote", answer.text)
-    # Nor the title of where: it may name what was forgotten.
+    # The title of its source is left out too: it may name forgotten content.
     assert told(model)["memories"][0].keys() == {"id", "type", "content", "told_on", "how_sure", "quote", "said_on"}
     [step] = steps_of(client, answer)
     assert (step["name"], step["effect"]) == ("explain_memory", "read")
@@ -90,7 +90,7 @@ def test_the_agent_says_so_if_asked_to_explain_an_unknown_memory(client: Client)
     assert client.say("Why do you know that I have a yacht?").text == "Nothing is remembered about that."
 
 
-# --- what a model may not ---------------------------------------------------------------------------------------------
+# --- limits of the model ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -104,7 +104,7 @@ def test_a_correction_the_user_did_not_say_is_rejected(client: Client, model: Mo
     assert remembered(client) == ["Lives in Lisbon."]
 
 
-# --- what a model is told ---------------------------------------------------------------------------------------------
+# --- results for the model --------------------------------------------------------------------------------------------
 
 
 def test_a_found_memory_has_its_reason_its_date_and_its_history(client: Client, model: ModelServer) -> None:
@@ -117,7 +117,7 @@ def test_a_found_memory_has_its_reason_its_date_and_its_history(client: Client, 
     assert (found["content"], found["how_sure"], found["type"]) == ("Lives in Lisbon.", "sure", "fact")
     assert found["score"].keys() == {"meaning", "words", "salience", "total"}
     assert found["told_on"] == found["before"][0]["until"]
-    assert "since" not in found  # of what was wrong before nobody knows since when it is otherwise
+    assert "since" not in found  # since when a corrected memory is true is unknown
     assert found["before"][0]["content"] == "Lives in Berlin."
     assert "id" in found
 

@@ -25,7 +25,7 @@ def _of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def metrics_of(written: str) -> dict[str, Any]:
-    """The one line of the embedded metric format."""
+    """Return the one line in the embedded metric format."""
     [line] = _lines(written)
     return line
 
@@ -103,7 +103,7 @@ async def test_a_provider_rejection_outside_a_turn_is_counted(
     refusals = refusals_in(capsys.readouterr().out)
     assert [(each["model"], each["status"]) for each in refusals] == [
         ("deepseek:deepseek-flash", 401),
-        *[("openai:text-embedding-3-small", 403)] * 2,  # for what was typed, and for the notes
+        *[("openai:text-embedding-3-small", 403)] * 2,  # for the typed words, and for the notes
     ]
 
 
@@ -122,7 +122,7 @@ async def test_the_cost_of_a_model_request_outside_a_turn_is_counted(
         await talk.falls_silent()
         costs = [line["CostUsd"] for line in _lines(capsys.readouterr().out) if "CostUsd" in line]
         assert all(cost > 0 for [cost] in costs)
-        assert len(costs) == 2  # who reads, and who judges
+        assert len(costs) == 2  # extractor and judge
         assert sum(cost for [cost] in costs) == pytest.approx(
             await talk.services.usage.spent_today(talk.user_id, talk.clock())
         )
@@ -151,7 +151,7 @@ def test_the_sweep_reports_the_age_of_the_oldest_pending_approval(
     world.ask(TWO, CARD)
     world.sweep()
     assert _waiting(capsys) == (HOUR, 0)
-    decided(world, "approve", ONE)  # and not yet carried out: no person is waited for
+    decided(world, "approve", ONE)  # and not yet executed: it does not wait for the user
     world.sweep()
     assert _waiting(capsys) == (0, 0)
 
@@ -159,7 +159,7 @@ def test_the_sweep_reports_the_age_of_the_oldest_pending_approval(
 def test_the_sweep_reports_whether_the_brake_for_all_users_is_on(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.pull_brake()  # a user's own is nobody's alarm
+    world.pull_brake()  # a user's own brake rings no alarm
     world.sweep()
     assert _waiting(capsys) == (0, 0)
     world.run(lambda services: services.signals.turn_brake_on(EVERYBODY, world.clock()))

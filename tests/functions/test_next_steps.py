@@ -1,4 +1,4 @@
-"""`GET /api/suggestions`: what a person could do next, from what waits for them and what is missing."""
+"""`GET /api/suggestions`: the user's possible next steps, based on pending work and missing data."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def steps(client: Client) -> list[tuple[str, str]]:
     return [(each["does"], each["label"]) for each in client.request("GET", "/api/suggestions").json()]
 
 
-def test_a_new_user_is_offered_what_their_profile_lacks(client: Client) -> None:
+def test_a_new_user_gets_suggestions_for_missing_profile_data(client: Client) -> None:
     assert steps(client) == [
         ("upload", "Add my résumé"),
         ("say", "Draft my Qwestly Card"),

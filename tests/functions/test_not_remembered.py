@@ -1,5 +1,5 @@
-"""What a person asks not to have remembered is not: by the judge, by the agent's tool, by a plain request; and what is
-sensitive is asked about where either the extracting model or the judge sees it."""
+"""Messages that a user asks not to have remembered are excluded by the judge, the agent's tool or a plain request;
+notes that the extractor or the judge flags as sensitive need approval."""
 
 import json
 import re
@@ -29,7 +29,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 
 
 def judge_who_sees(sees: Callable[[str], dict[str, bool]], said: list[str] | None = None) -> Callable[..., Thought]:
-    """A judge at its wire who supports all, and marks statements by their words."""
+    """A judge at the model server that supports every note and flags statements by their words."""
 
     def think(body: Any, *_: Any) -> Thought:
         words = next(each["content"] for each in body["messages"] if each["role"] == "user")

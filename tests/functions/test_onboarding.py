@@ -1,4 +1,4 @@
-"""Onboarding through the front door: what is asked, and the one approval at its end."""
+"""Onboarding through the API and the chat: its questions, and the one approval at its end."""
 
 import json
 import uuid
@@ -44,7 +44,7 @@ LIVES_AND_STUDIED = {"/basics/location": "Porto, Portugal", "/education/0/instit
 def has_resume(
     chat: ChatServer, user_id: str, status: str = "done", found: Mapping[str, str] = LIVES_AND_STUDIED
 ) -> None:
-    """One with these fields, if it was read."""
+    """Store a résumé, with these fields if it was read."""
     text = "\n".join(("Ana", *found.values(), ""))
     read = [
         {"path": path, "value": "" if value == "to now" else value, "original": value, "quote": value}
@@ -134,7 +134,7 @@ def test_a_resume_fact_is_confirmed_instead_of_asked(client: Client, chat: ChatS
 
 
 def positions(*work: dict[str, str]) -> dict[str, str]:
-    """The fields of positions by their pointers in a JSON Resume."""
+    """Return the fields of positions by their JSON Resume pointers."""
     return {
         "/".join(("", "work", str(number), name)): value
         for number, each in enumerate(work)
@@ -325,7 +325,7 @@ def test_the_agenda_of_onboarding_is_fixed(client: Client, chat: ChatServer, mod
     assert state_of(chat, conversation_id)["has_agenda"] is True
 
 
-# --- briefings, from its end on ---------------------------------------------------------------------------------------
+# --- briefings, on from the end of onboarding -------------------------------------------------------------------------
 
 
 def test_the_end_of_onboarding_turns_on_briefings_at_eight_in_the_users_time_zone(

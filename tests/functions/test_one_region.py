@@ -1,4 +1,4 @@
-"""The stage `eu` of samconfig.toml, started as it is deployed, asks nobody outside its region."""
+"""The stage `eu` of samconfig.toml, started as it is deployed, sends no request outside its region."""
 
 import asyncio
 from collections.abc import Iterator
@@ -32,14 +32,14 @@ def stage(tmp_path: Path) -> Stage:
 
 @pytest.fixture
 def model() -> Iterator[ModelServer]:
-    """A server of the wire, which knows the names of the stage's models."""
+    """A model server that knows the names of the stage's models."""
     with ModelServer(more_models=["gpt-4.1-mini", "gpt-4.1"]) as server:
         yield server
 
 
 @pytest.fixture
 def asked(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The hosts of all requests; those of the models reach the server."""
+    """Return the hosts of all requests; requests to models reach the model server."""
     asked, send = set[str](), httpx2.AsyncHTTPTransport.handle_async_request
 
     async def sent(self: Any, request: httpx2.Request) -> httpx2.Response:
@@ -63,7 +63,7 @@ def asked(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def settings_of(stage: Stage, function: str, mongodb_uri: str) -> Settings:
-    """The settings as the function resolves them, without DeepSeek's key."""
+    """Return the settings as the function resolves them, without DeepSeek's key."""
     secrets = {
         "mongodb-uri": mongodb_uri,
         "mongodb-chat-uri": mongodb_uri,

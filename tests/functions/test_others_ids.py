@@ -1,4 +1,4 @@
-"""Every route answers another user's real ids as it answers unknown ones."""
+"""Every route answers another user's real ids like unknown ones."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -94,7 +94,7 @@ async def test_no_route_returns_or_changes_another_users_data(
     database: Database[Document], chat: ChatServer, client: Client
 ) -> None:
     before = of_user(database, DEMO_USER)
-    ids = sorted({each for each in ids_in(before) if "/" not in each})  # an address has no such id
+    ids = sorted({each for each in ids_in(before) if "/" not in each})  # a URL is not such an id
     asked = 0
     for method, path in ROUTES:
         parts, answers = parts_of(method, path), {}
@@ -106,7 +106,7 @@ async def test_no_route_returns_or_changes_another_users_data(
         assert answers[MADE_UP][0] in (404, 204), (method, path, answers[MADE_UP])
         assert set(answers.values()) == {answers[MADE_UP]}, (method, path)
     assert asked == len(ROUTES) * (1 + len(ids)) > 1_000
-    # The same ids, asked for by their owner: so these are the right ones.
+    # The owner requests the same ids, which proves that they are valid.
     owner, read = Client(chat.url, DEMO_USER), [path for method, path in ROUTES if method == "GET"]
     shown = {path for path in read for each in ids if owner.request("GET", _address(path, each)).status_code == 200}
     assert len(shown) >= len(read) - 5, set(read) - shown

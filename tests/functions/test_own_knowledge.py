@@ -1,4 +1,5 @@
-"""One tool finds what is known of a person, wherever it is kept; the profile names what their résumé adds."""
+"""One tool finds everything known about a user, wherever it is stored; the profile lists additions from their
+résumé."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The agent knows its own work: what waits, runs and ended, in whichever conversation it began."""
+"""The agent knows its own work: pending, running and ended, in whichever conversation it began."""
 
 import asyncio
 import json
@@ -39,14 +39,14 @@ def database(chat: ChatServer) -> Iterator[Stored]:
 
 @pytest.fixture
 def person(client: Client, database: Stored, app: CandidateAppServer) -> Client:
-    """A user whom the candidate app knows."""
+    """A user who exists in the candidate app."""
     database["candidates_enhanced"].insert_one({"_id": client.user_id, "user_id": client.user_id, "headline": "Dev"})
     return client
 
 
 @pytest.fixture
 def draft(chat: ChatServer, client: Client, database: Stored) -> Drafts:
-    """Keep a card of this user."""
+    """Store a card of this user."""
 
     def keep(conversation_id: str | None = None, **fields: Any) -> Draft:
         ids = {"id": f"card_{uuid.uuid4().hex}", "user_id": client.user_id, "run_id": "run1", "style": "standard"}
@@ -216,7 +216,7 @@ def test_another_users_work_is_not_listed(client: Client, model: ModelServer, dr
     assert result_in(model)["note"] == "Nothing was begun or asked for this user yet."
 
 
-# --- drafts that ended ------------------------------------------------------------------------------------------------
+# --- ended drafts -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", ["drafted", "published", "rejected", "expired", "stopped", "failed"])
@@ -250,7 +250,7 @@ def test_a_draft_is_not_reported_if_its_approval_is(
     assert "The user said no" in said_to(model)[1]
 
 
-# --- what waits is named in every conversation ------------------------------------------------------------------------
+# --- pending work in every conversation -------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""People in acute trouble are answered in fixed words at once: nothing is called, nothing proposed, no model needed."""
+"""People in acute trouble get a fixed answer at once: nothing is called, nothing proposed, no model needed."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""A plain order to remember something is stored at once, in five languages and whatever was read before; so is a line
-in quotation marks, of theirs or of the agent's answer before, that they order to remember."""
+"""A plain order to remember something is executed at once, in five languages and whatever was read before; so is one
+for a quoted line, of the user or of the agent's last answer."""
 
 from collections.abc import AsyncIterator
 

@@ -15,7 +15,7 @@ from tests.servers import ChatServer, Client, FakeClock, settings_for
 RENAMED = {"deepseek-flash": "deepseek-v4.1-flash-1017", "deepseek-v4-pro": "another-name"}
 FLASH = (0.15, 0.003, 0.60), (0.30, 0.006, 1.20)
 PRO = (0.66, 0.022, 1.98), (1.32, 0.044, 3.96)
-"""Off-peak and peak: US dollars for a million tokens of input, of cached input and of output, by the provider's list of
+"""Off-peak and peak: US dollars per million tokens of input, cached input and output, from the provider's price list of
 November 2026."""
 
 MOMENTS = pytest.mark.parametrize(

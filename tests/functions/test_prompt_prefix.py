@@ -1,4 +1,4 @@
-"""The prompt: context, window, and the share that the provider has cached."""
+"""The prompt: context, window, and the share cached by the provider."""
 
 import uuid
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ def chats(model: ModelServer) -> list[RecordedRequest]:
 
 
 def shared(one: bytes, next_one: bytes) -> float:
-    """The share of a request's bytes that open the next one."""
+    """Return the share of a request's bytes that is a prefix of the next one."""
     same = next(
         (i for i, (a, b) in enumerate(zip(one, next_one, strict=False)) if a != b), min(len(one), len(next_one))
     )
@@ -81,8 +81,8 @@ def test_a_context_contains_positions_and_preferences(client: Client, chat: Chat
 
 
 def test_a_first_request_takes_at_most_5000_tokens(client: Client, chat: ChatServer, model: ModelServer) -> None:
-    """By four characters a token of the whole request: instructions, context, tools and question. The person has the
-    demo user's profile and twenty memories. The request names the day, so it is the same on every day."""
+    """Counted as four characters per token of the whole request: instructions, context, tools and question. The user
+    has the demo user's profile and twenty memories. The request contains the date, so the clock is fixed."""
     clock = FakeClock(datetime(2026, 11, 23, 15, 30, tzinfo=UTC).timestamp())
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         database = mongo[chat.settings.mongodb_database]

@@ -1,4 +1,4 @@
-"""Requests to models, at a server that rejects what the providers reject (`infra/local/model_server.py`)."""
+"""Requests to models, at a server that rejects whatever the providers reject (`infra/local/model_server.py`)."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def test_providers_accept_ten_turns_with_tools_and_an_about_text(client: Client,
     assert {body["model"] for body in asked} == {"deepseek-flash", "deepseek-v4-pro"}
     assert [body["tool_choice"] for body in asked if body["model"] == "deepseek-v4-pro"] == [
         "required"
-    ] * 2  # the About, and what judges a memory
+    ] * 2  # the About text, and the judge of a memory
     assert all(body["thinking"] == {"type": "disabled"} for body in asked)
 
 
@@ -56,7 +56,7 @@ async def test_providers_accept_the_requests_of_extraction_and_comparison(
 
 @pytest.mark.thorough
 @pytest.mark.anyio
-async def test_an_unknown_model_name_is_logged_for_us_and_shown_as_our_sentence(
+async def test_an_unknown_model_name_is_shown_as_our_sentence_and_raised_in_extraction(
     chat: ChatServer, client: Client, model: ModelServer, mongodb_uri: str, database_name: str
 ) -> None:
     settings = replace(chat.settings, model_fast="deepseek:deepseek-v3")

@@ -1,4 +1,4 @@
-"""Tools do not read again what the turn has read."""
+"""Tools do not repeat reads of their turn."""
 
 import json
 from collections import Counter
@@ -31,7 +31,7 @@ def test_a_tool_does_not_repeat_reads_of_its_turn(
     read = Counter[str]()
     for command in watch.commands():
         name, of = next(iter(command.items()))
-        if name in READS and of != "agent_signals":  # whether to stop is looked at again and again
+        if name in READS and of != "agent_signals":  # the stop signal is read repeatedly
             read[json.dumps([of, command.get("filter", command.get("pipeline"))], default=str, sort_keys=True)] += 1
     twice = [each for each, times in read.items() if times > 1]
     assert not twice

@@ -80,7 +80,7 @@ def test_only_a_preference_about_writing_reaches_the_writing_prompt(
 def test_a_repeated_preference_about_writing_is_tagged_as_such(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
-    """It was remembered before there was the flag."""
+    """The memory was stored before the flag existed."""
     wish = {"type": "preference", "text": "Wants short texts", "quote": "I want short texts"}
     mine = {"user_id": client.user_id}
 
@@ -98,7 +98,7 @@ def test_a_repeated_preference_about_writing_is_tagged_as_such(
     assert flags() == [True]
 
 
-# --- at once, with an undo --------------------------------------------------------------------------------------------
+# --- stored at once, with an undo -------------------------------------------------------------------------------------
 
 
 def test_a_typed_fact_is_remembered_at_once_with_its_quote_and_an_undo(client: Client, model: ModelServer) -> None:
@@ -153,7 +153,7 @@ def test_undoing_a_memory_restores_those_merged_into_it(
 
 
 def compared(relation: str, quote: str, new_quote: str = "Lives in Porto") -> tuple[Reply, ...]:
-    """Script the judge and the comparing model, which are asked at the same time."""
+    """Script the judge and the comparing model, which are called concurrently."""
     verdict = {"verdicts": [{"id": "p1", "relation": relation, "quote": quote, "new_quote": new_quote}]}
     return (Reply(tool_calls=[{"name": "final_result", "arguments": verdict}], streams=False, to="You compare"),)
 
@@ -184,7 +184,7 @@ def test_a_known_fact_is_not_remembered_twice(client: Client, model: ModelServer
     assert memory["count"] == 2
 
 
-# --- what code and judge let through ----------------------------------------------------------------------------------
+# --- checks by code and judge -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def always_yes(monkeypatch: pytest.MonkeyPatch) -> None:
         ],
     ),
 )
-def test_a_wrong_judge_stores_only_words_typed_by_the_user(
+def test_a_faulty_judge_cannot_store_words_the_user_did_not_type(
     client: Client, model: ModelServer, text: str, said: str, kept: str | None
 ) -> None:
     says(client, model, said, call("remember", **(LISBON | {"text": text, "quote": said})))
@@ -404,7 +404,7 @@ def test_an_unchecked_memory_can_be_corrected_through_the_api(client: Client, mo
     assert (contents(client), contents(client, "unchecked")) == (["Lives in Porto"], [])
 
 
-# --- what is asked about first ----------------------------------------------------------------------------------------
+# --- memories that need approval --------------------------------------------------------------------------------------
 
 
 def waiting(client: Client) -> list[dict[str, Any]]:

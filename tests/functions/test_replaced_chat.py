@@ -1,5 +1,5 @@
-"""A chat process that somebody else has taken over: it has the chat's environment, its database user and its invokes,
-and says what it likes."""
+"""A chat process replaced by an attacker: it has the chat's environment, database user and invoke rights, and sends
+whatever it likes."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ from tests.functions.approving import DAY, TEMPLATE, World
 from tests.servers import USER, token
 
 CANDIDATE_APP = ec.generate_private_key(ec.SECP256R1())
-"""The candidate app's own; nobody else has it."""
+"""The candidate app's private key; nobody else has it."""
 PUBLIC = base64.b64encode(
     CANDIDATE_APP.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 ).decode()
@@ -36,13 +36,13 @@ IDS = [f"ap_{number:032}" for number in range(count(40, 40, small=5))]
 
 
 class ChatsDatabase:
-    """The database as the chat's user has it."""
+    """The database with the rights of the chat's user."""
 
     def __init__(self, world: World) -> None:
         self.world = world
 
     def do(self, action: str, collection: str, call: Callable[[Any], Any]) -> bool:
-        """Do it if the role lets it; False if not."""
+        """Do it if the role allows it; return False otherwise."""
         allowed = action in CHAT.actions.get(collection, ())
         if allowed:
             call(self.world.database[collection])
@@ -61,8 +61,8 @@ class ChatsDatabase:
 
 @pytest.fixture
 def world(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Tokens are verified by the candidate app's public key, as in production. Approvals of one field wait, as if
-    none replaced another."""
+    """Tokens are verified with the candidate app's public key, as in production. Approvals of one field do not replace
+    each other."""
 
     async def nothing_ends(_services: Services, _newer: Approval) -> None: ...
 
@@ -220,7 +220,7 @@ def test_an_undo_forged_by_a_replaced_chat_is_not_executed(world: World, chat_da
 def test_a_link_forged_by_a_replaced_chat_decides_nothing(
     world: World, chat_database: ChatsDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mailed = world.link(IDS[0])  # of its own approval, say
+    mailed = world.link(IDS[0])  # for example of its own approval
     for number, each in enumerate(IDS):
         mine = base64.urlsafe_b64encode(bytes([number]) * 32).decode().rstrip("=")
         chat_database.set(each, links=[hash_of(mine), hash_of(mailed)])

@@ -1,4 +1,5 @@
-"""The user replaces their last message, or has the last answer made again; what was asked for and done is honest."""
+"""The user edits their last message or regenerates the last answer; earlier proposals and changes are reported
+honestly."""
 
 from typing import Any
 
@@ -16,7 +17,7 @@ HEADLINE = {"field": "headline", "value": "Head of Product", "rationale": "It sa
 
 @pytest.fixture
 def person(chat: ChatServer, client: Client, app: CandidateAppServer) -> Client:
-    """A user whom the candidate app knows."""
+    """A user who exists in the candidate app."""
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         profile = {"_id": client.user_id, "user_id": client.user_id, "headline": "Product Manager"}
         mongo[chat.settings.mongodb_database]["candidates_enhanced"].insert_one(profile)

@@ -1,4 +1,4 @@
-"""`qwestly-agent restore check`: after the database went back, nothing happens twice and nothing erased returns."""
+"""`qwestly-agent restore check`: after the database was restored, nothing happens twice and nothing erased returns."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def person(aws: AwsServer, mongodb_uri: str, database_name: str, model: ModelSer
 
 
 def put_right(person: Person) -> None:
-    """The brake, a look that changes nothing, and then what it found is put right, once."""
+    """Pull the brake, check without changes, and then repair the findings, once."""
     person.brakes()
     before = dump(person)
     assert not person.check()
@@ -231,7 +231,7 @@ def test_a_memory_forgotten_since_the_backup_is_forgotten_again(person: Person) 
 
 @pytest.mark.thorough
 def test_a_restore_does_not_relearn_forgotten_memories(person: Person) -> None:
-    """Its message may be in the backup, and was not read yet."""
+    """The message may be in the backup, not yet extracted."""
     person.keeps_a_backup()
     memory_id = person.remembers()
     said = {name: list(person.world.database[name].find()) for name in ("agent_messages", "agent_conversations")}
@@ -324,7 +324,7 @@ def test_a_restore_repairs_nothing_while_the_stage_runs(person: Person, capsys: 
 
 @pytest.fixture
 def run(person: Person, mongodb_uri: str) -> Callable[..., "subprocess.CompletedProcess[str]"]:
-    """`qwestly-agent restore check …`, as an operator types it."""
+    """Run `qwestly-agent restore check …` as an operator does."""
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
@@ -362,7 +362,7 @@ FOUND = (
     *("was erased at", "was deleted at", "was forgotten at", "was carried out:", "and undone:", "and was undone:"),
     *("its execution has ended", "The mail about", "The briefing of", "Events since"),
 )
-"""Kinds of findings that the histories must produce, as they prove nothing without."""
+"""Kinds of findings that the histories must produce; otherwise they prove nothing."""
 
 
 def test_a_few_random_histories_are_repaired(aws: AwsServer, mongodb_uri: str, model: ModelServer) -> None:

@@ -1,4 +1,4 @@
-"""Resume the stream of an answer under way, from another place or another process."""
+"""Resume the stream of a running answer, from another client or another process."""
 
 import asyncio
 import uuid
@@ -19,14 +19,14 @@ LOOK: ToolCall = {"name": "get_user_profile", "arguments": {}}
 
 @pytest.fixture(scope="module")
 def second(chat: ChatServer) -> Iterator[ChatServer]:
-    """Another process: it has nothing of the turn but what is stored."""
+    """Another process, which shares only the database with the first one."""
     with ChatServer(chat.settings) as server:
         yield server
 
 
 @dataclass
 class Naps:
-    """Time between two writes, which passes when the test says so."""
+    """The pause between two writes, which passes when the test says so."""
 
     begun: deque[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = field(default_factory=deque)
     seconds: set[float] = field(default_factory=set)
@@ -43,7 +43,7 @@ class Naps:
         loop.call_soon_threadsafe(nap.set)
 
     def pass_one(self) -> None:
-        """Let an interval pass, and wait until the next one begins: what was to be written is written."""
+        """Let a pause end, and wait until the next one begins: everything due is written."""
         self.end_one()
         until(lambda: self.begun)
 
@@ -133,7 +133,7 @@ def test_without_a_running_answer_there_is_nothing_to_resume(client: Client) -> 
         assert (answer.status_code, answer.content) == (204, b"")
 
 
-def test_a_response_behind_the_lambda_adapter_has_a_body(client: Client) -> None:
+def test_an_empty_stream_behind_the_lambda_adapter_has_a_body(client: Client) -> None:
     headers = {**client.headers(), "x-amzn-lambda-context": "{}"}
     answer = client.http.get(f"{client.url}/api/chat/unknown/stream", headers=headers)
     assert (answer.status_code, answer.text) == (200, "data: [DONE]\n\n")
@@ -145,7 +145,7 @@ def test_another_user_cannot_resume_a_stream(client: Client, model: ModelServer)
         conversation = next(events).data["conversation_id"]
         assert neighbour.request("GET", f"/api/chat/{conversation}/stream").status_code == 204
         assert client.http.get(f"{client.url}/api/chat/{conversation}/stream").status_code == 401
-        next(event for event in events if event.name == "text_delta")  # so that the model is what is waited for
+        next(event for event in events if event.name == "text_delta")  # so that the turn waits for the model
         model.release()
         assert list(events)[-1].name == "done"
 

@@ -1,4 +1,4 @@
-"""Résumés at the routes: what may be posted, who sees it, and what is deleted with it."""
+"""Résumés at the routes: which may be posted, who can read them, and what is deleted with them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ FILE = {"Content-Type": "application/octet-stream"}
 
 @pytest.fixture
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The inputs of the started executions."""
+    """Return the inputs of the started executions."""
     started: list[dict[str, Any]] = []
 
     async def start(self: Workflows, workflow: str, name: str, given: Any) -> None:

@@ -1,5 +1,5 @@
-"""Mails that come back, as SES publishes them on EventBridge. AWS's guide to SES, "Examples of event data", has the
-details; EventBridge's reference of events, "Amazon SES", the names around them."""
+"""Bounced mails, as SES publishes them on EventBridge. The details are from AWS's guide to SES, "Examples of event
+data"; the envelope is from EventBridge's reference of events, "Amazon SES"."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ COMPLAINT = {
 
 
 def event_of(mail: dict[str, Any], **about: dict[str, Any]) -> dict[str, Any]:
-    """The event about a mail as it was given to SES."""
+    """Return the event about a mail as it was passed to SES."""
     [(kind, details)] = about.items()
     [recipient] = mail["Destination"]["ToAddresses"]
     recipients = {"bounce": "bouncedRecipients", "complaint": "complainedRecipients"}[kind]
@@ -109,7 +109,7 @@ def test_a_bounced_mail_stops_mails_to_its_address_and_is_shown_in_the_queue(
 @pytest.mark.parametrize(
     "about",
     [
-        {"bounce": {**BOUNCE, "bounceType": "Transient"}},  # such as an answer by machine
+        {"bounce": {**BOUNCE, "bounceType": "Transient"}},  # such as an automatic reply
         {"complaint": {**COMPLAINT, "complaintFeedbackType": "not-spam"}},
     ],
     ids=["out of office", "no spam"],

@@ -1,4 +1,4 @@
-"""A variant that is tried: who has it, what is counted, and when a conversation goes back to the base."""
+"""A variant on trial: who has it, what is counted, and when a conversation returns to the base."""
 
 import asyncio
 import uuid
@@ -54,7 +54,7 @@ def trial(database: Database[dict[str, Any]]) -> Database[dict[str, Any]]:
 
 @pytest.fixture
 def user(server: ChatServer) -> Iterator[Callable[[bool], Client]]:
-    """Makes a user who is among those who have the variant, or is not."""
+    """Create a user who is, or is not, assigned to the variant."""
     made: list[Client] = []
 
     def make(has: bool) -> Client:
@@ -82,7 +82,7 @@ def counts(database: Database[dict[str, Any]], client: Client) -> dict[str, Any]
     return found
 
 
-# --- who has it -------------------------------------------------------------------------------------------------------
+# --- assignment of users ----------------------------------------------------------------------------------------------
 
 
 def test_the_chosen_share_of_users_gets_the_variant_and_the_others_the_base(
@@ -198,7 +198,7 @@ async def _pin(server: ChatServer, user_id: str, variant: str | None) -> None:
     await services.close()
 
 
-# --- what is counted --------------------------------------------------------------------------------------------------
+# --- counts -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -236,7 +236,7 @@ def test_a_killed_turn_is_counted_once_as_failed(
 ) -> None:
     client = user(True)
     conversation_id = client.say("Hello").conversation_id
-    if is_first:  # as if the process had died before it answered
+    if is_first:  # as if the process had died before the response
         trial["agent_variant_counts"].delete_many({"user_id": client.user_id})
         trial["agent_messages"].delete_many({"user_id": client.user_id})
         trial["agent_conversations"].update_one(
@@ -326,7 +326,7 @@ def test_three_killed_turns_return_a_conversation_to_the_base_and_say_so(
 
 
 @pytest.mark.thorough
-def test_failing_turns_of_the_base_do_not_mention_a_return(
+def test_failing_turns_on_the_base_report_no_return_to_it(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer
 ) -> None:
     client = user(False)

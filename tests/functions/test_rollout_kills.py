@@ -1,4 +1,4 @@
-"""Wherever a process dies in a turn of a trial, the turn is counted once."""
+"""Wherever a process dies during a turn of a trial, the turn is counted once."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -54,7 +54,7 @@ class Person:
 @pytest.fixture
 async def services(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[ChatServices]:
     made = await bootstrap_chat(settings_for(mongodb_uri, model.base_url, database_name), clock=FakeClock())
-    # Everybody is in the trial: half has the variant.
+    # All users are in the trial: half have the variant.
     await made.rollouts.change(lambda _: begin_trial(Rollout(), "brief", ("chat",), 50, 0.0, "t1", ""))
     yield made
     await made.close()
@@ -88,7 +88,7 @@ async def test_a_turn_killed_at_any_write_is_counted_once(
         model.script(Reply(text="Fine."))
         with suppress(Killed):
             await person.says("first" if is_first else "then", mortal(services, death))
-        if not death.came:  # what is kept every half second was not due
+        if not death.came:  # the half-second write was not due
             continue
         had_begun = await person.began() and death.writes > 0
         person.clock.advance(10)
@@ -105,5 +105,5 @@ async def test_a_turn_killed_at_any_write_is_counted_once(
 
 
 def is_before_the_claim(death: Death) -> bool:
-    """A claim and the count of what runs are the first two writes, at the same moment."""
+    """The claim and the count of running turns are the first two writes, made concurrently."""
     return death.at == 1 and not death.after

@@ -1,4 +1,4 @@
-"""Each secret is rotated in Parameter Store while people talk: no turn fails, and nothing is deployed."""
+"""Each secret is rotated in Parameter Store while users chat: no turn fails, and nothing is deployed."""
 
 import re
 import uuid
@@ -120,7 +120,7 @@ def rotate_collector_headers(stage: Stage) -> None:
 
 
 def rotate_origin_secret(stage: Stage) -> None:
-    """The distribution's stack is deployed meanwhile: both count until it was."""
+    """Both secrets are accepted until the distribution's stack is deployed."""
     stage.put("origin-secret", "origin 2,origin 1")
 
 
@@ -138,7 +138,7 @@ ROTATIONS: dict[str, Callable[[Stage], None]] = {
     "jsearch-api-key": lambda stage: rotate_board_key(stage, "jsearch-api-key", "jsearch"),
     "search-api-key": lambda stage: rotate_board_key(stage, "search-api-key", "web"),
     "origin-secret": rotate_origin_secret,
-    # Nobody refuses it: a process goes on with the old one, which is still recognized.
+    # Nothing rejects the old key: a process continues with it, and it is still recognized.
     "erasure-key": lambda stage: stage.put(
         "erasure-key", f"another {ERASURES['erasure_key']},{ERASURES['erasure_key']}"
     ),
@@ -154,7 +154,7 @@ def test_the_drill_rotates_every_secret_of_the_template() -> None:
 @pytest.mark.thorough
 def test_no_turn_fails_while_each_secret_is_rotated(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "FLUSH_SECONDS", 30)
-    # Who is on the way to the candidate app when the clock jumps is not late.
+    # A request on its way to the candidate app when the clock jumps does not expire.
     for name in ("qwestly_agent.clients.candidate_app.LIFE_SECONDS", "infra.local.candidate_app.AGENT_LIFE_SECONDS"):
         monkeypatch.setattr(name, 2 * READ_AGAIN_AFTER_SECONDS)
     with people(stage) as everyone:
@@ -224,7 +224,7 @@ def test_the_health_check_names_services_that_do_not_answer(stage: Stage, user: 
     ill = health(FROM_OUTSIDE)
     assert ill.status_code == 503
     assert ill.json()["error"]["message"] == "Does not answer: database, secrets."
-    assert health({}).json() == {"ok": True}  # so asks the adapter whether the server is up
+    assert health({}).json() == {"ok": True}  # the adapter checks in this way whether the server is up
 
 
 @pytest.mark.nightly

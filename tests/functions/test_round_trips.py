@@ -1,4 +1,4 @@
-"""Round trips of a turn to the database before the first model request."""
+"""Database round trips of a turn before the first model request."""
 
 import asyncio
 import threading
@@ -12,20 +12,20 @@ from infra.local.model_server import ModelServer
 from tests.servers import ChatServer, Client, free_port, until
 
 COMMANDS_BEFORE_THE_MODEL = 15
-"""The claim, what was said lately, the posted message, the profile, employment, preferences, settings, the memories,
-when one was withdrawn, the level, the approvals that wait or ended, the drafts that run or ended, both brakes by one
-find, the load, the rollout."""
+"""The claim, recent messages, the posted message, the profile, employment, preferences, settings, the memories, the
+time of the last withdrawal, the level, pending and ended approvals, running and ended drafts, both brakes in one find,
+the load, the rollout."""
 
 COMMANDS_OF_A_NEW_CONVERSATION = COMMANDS_BEFORE_THE_MODEL + 1
-"""Commands of a new conversation, which also looks for memories by the words of its first message."""
+"""Commands of a new conversation, which also searches memories with its first message."""
 
 
 @dataclass
 class Gate:
-    """A proxy before the database that can hold back the answers to commands, and counts those that come in meanwhile.
+    """A proxy before the database that can hold back responses, and counts the commands that arrive meanwhile.
 
-    A connection that is made meanwhile is greeted: a driver whose pool is still small opens more for
-    what it asks at once.
+    The handshake of a new connection is answered: a driver with a small pool opens more connections for concurrent
+    commands.
     """
 
     upstream: int
@@ -121,7 +121,7 @@ def test_all_reads_of_a_turn_but_the_brake_are_sent_before_any_response(
         turn = threading.Thread(target=client.say, args=("And now?", wanted), kwargs={"message_id": "m3"})
         turn.start()
         try:
-            # The brake alone is read after the claim: either the turn sees it, or who pulls it sees the turn.
+            # Only the brake is read after the claim: either the turn sees the brake, or whoever pulls it sees the turn.
             until(lambda: gate.commands == commands - 1, 2.5)
             assert len(model.requests) == asked_before
         finally:

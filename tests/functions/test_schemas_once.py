@@ -1,4 +1,4 @@
-"""The schemas of tools, which each request repeats, are made ready for the provider once."""
+"""The tool schemas, which each request repeats, are transformed for the provider only once."""
 
 import pydantic_ai.models
 import pytest

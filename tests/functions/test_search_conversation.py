@@ -50,7 +50,7 @@ def test_the_current_question_is_not_found(client: Client, model: ModelServer) -
     last = client.get(f"/api/conversations/{said}")["messages"][-1]["id"]
     call: ToolCall = {"name": "query_user_knowledge", "arguments": {"only": "messages", "query": "obsidian"}}
     model.script(Reply(tool_calls=[call]), Reply(text="That."))
-    Answer(client.post({"conversation_id": said, "replaces": last}))  # made again
+    Answer(client.post({"conversation_id": said, "replaces": last}))  # regenerated
     [told] = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "tool"][-1:]
     assert ("When did I speak of obsidian?" in told, "And of obsidian before?" in told) == (True, False)
 

@@ -1,4 +1,4 @@
-"""An answer that is told faster than its reader takes it."""
+"""An answer that is sent faster than its reader takes it."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from tests.servers import ChatServer, Client, events_of
 
 @dataclass
 class Reader:
-    """Asks for an answer, and takes nothing after its first piece until the test says so."""
+    """Requests an answer, and reads nothing after its first piece until the test says so."""
 
     client: Client
     first: asyncio.Event = field(default_factory=asyncio.Event)

@@ -1,4 +1,4 @@
-"""Sources, labels and metadata: what stands under an answer, in both protocols, live and read again."""
+"""Sources, labels and metadata under an answer, in both protocols, live and after a reload."""
 
 import time
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ CHUNK = "source-document"
 
 
 def asks(client: Client, model: ModelServer, *, conversation_id: str = "c_sources") -> list[Event]:
-    """A turn of the AI SDK whose answer looked into memories and what was said, into the first of them twice."""
+    """Play a turn of the AI SDK whose answer searched memories and the conversation, the memories twice."""
     client.say("Remember that I live in Lisbon.")
     look = call("query_user_knowledge", only="memories", query="where they live")
     model.script(
@@ -63,7 +63,7 @@ def test_a_reload_and_a_second_device_see_the_same_sources(client: Client, model
 
 
 def finds_three_and_says(client: Client, model: ModelServer, answer: Reply) -> None:
-    """The next turn finds all three memories."""
+    """Script the next turn to find all three memories."""
     for each in ("I live in Lisbon", "I lead a team of nurses at Kestrel", "I want to work for 1,250 hours a year"):
         client.say(f"Remember that {each}.")
     look = call(
@@ -174,7 +174,7 @@ def test_a_running_answer_sends_its_sources_to_clients_that_join_later(client: C
 
 @dataclass
 class Ahead:
-    """The time, or later: leases that ran out since are those of processes that died."""
+    """The current time, or later: leases that have expired by then belong to dead processes."""
 
     seconds: float = 0
 

@@ -1,4 +1,4 @@
-"""A conversation is named in words of its first message, by a model that is asked beside the answer."""
+"""A conversation gets a title in the words of its first message, from a model called concurrently with the answer."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def database(chat: ChatServer, mongodb_uri: str) -> Iterator[Stored]:
 
 @pytest.fixture
 def talk(client: Client, model: ModelServer, database: Stored) -> Callable[..., str]:
-    """Says it; the answer goes on once the request beside it has been paid for."""
+    """Send the message; the answer continues once the title request has been paid for."""
 
     def told(message: str, *replies: Reply) -> str:
         model.script(Reply(text=["Let me ", "see."], hold_after=1), *replies)

@@ -1,4 +1,5 @@
-"""Traces of turns, as a collector sees them: one tree a run, nobody's words, and nothing at all where they are off."""
+"""Traces of turns, as a collector gets them: one tree per run, no user content, and nothing at all while they are
+off."""
 
 import logging
 import subprocess

@@ -12,7 +12,7 @@ from tests.servers import Answer, Client, user_says
 
 
 def feed(client: Client) -> list[dict[str, Any]]:
-    """The oldest first."""
+    """Return the feed, oldest first."""
     return client.get("/api/activity")["items"][::-1]
 
 

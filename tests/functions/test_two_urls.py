@@ -1,4 +1,4 @@
-"""Turns and everything else: two functions with slots of their own, behind one URL or two."""
+"""Turns and everything else: two functions with separate slots, behind one URL or two."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -26,7 +26,7 @@ ROUNDS = 40
 
 @pytest.fixture(scope="module")
 def api(chat: ChatServer) -> Iterator[ChatServer]:
-    """The second function: the same code, with slots of its own."""
+    """The second function: the same code with its own slots."""
     with ChatServer(replace(chat.settings, answers_turns=0)) as server:
         yield server
 
@@ -38,7 +38,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def one_address(chat: ChatServer, clock: FakeClock) -> Iterator[str]:
-    """The one address of `make run`, with few slots for turns."""
+    """The single origin of `make run`, with few slots for turns."""
     limits = UrlLimits(Slots({TURNS.name: STREAMS, OTHERS.name: 10}), clock)
     there = front.Front(chat.url, chat.url, turns=TURNS, others=OTHERS, limits=limits)
     with served(front.create_app(there, dict(TEMPLATE.cors(CHAT)), [])) as url:
@@ -115,7 +115,7 @@ def test_the_api_function_rejects_turns(api: ChatServer, client: Client) -> None
 
 
 def streams_in(holding: ExitStack, page: Client, model: ModelServer) -> list[str]:
-    """Conversations whose turns take every slot of the chat."""
+    """Return conversations whose turns take every slot of the chat."""
     model.script(*[Reply(text=["Half of ", "it."], hold_after=1)] * STREAMS)
     opened = [holding.enter_context(page.open({"message": f"Stream {number}"})) for number in range(STREAMS)]
     conversations = [next(events).data["conversation_id"] for events in opened]

@@ -1,5 +1,5 @@
-"""A typed yes or no decides the one card of the answer that it names, where code asked about it there, and what it asks
-can be undone and nobody else sees it."""
+"""A typed yes or no decides the one card of the answer it references, if code asked about it there, and only if the
+change is reversible and private."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ def test_a_public_or_irreversible_change_is_decided_only_on_its_card(
 ) -> None:
     model.script(Reply(tool_calls=[{"name": tool, "arguments": {"card_id": "one"}}]))
     first = person.say("Do something with my card")
-    for _ in range(2):  # said again, too
+    for _ in range(2):  # also when repeated
         answer = says(person, model, words, first)
         assert (answer.text, model.requests) == (USE_THE_CARD, [])
         assert asked(answer)["approval_id"] == asked(first)["approval_id"]
@@ -144,14 +144,14 @@ def test_an_ai_sdk_client_gets_the_card_again_with_a_sentence(person: Client, mo
     assert USE_THE_CARD in "".join((event.data or {}).get("delta", "") for event in events)
 
 
-# --- the answer that it names -----------------------------------------------------------------------------------------
+# --- the referenced answer --------------------------------------------------------------------------------------------
 
 
 QUESTION = f"Change your headline to {HEADLINE}? You can answer yes or no."
 
 
 def waits_for_its_button(answer: Answer, card: Answer, model: ModelServer) -> bool:
-    """True if this answer is the card of the other one again, and the sentence about its buttons, without a model."""
+    """True if this answer is the other one's card again with the sentence about its buttons, without a model call."""
     is_shown = asked(answer)["approval_id"] == asked(card)["approval_id"] and answer.text == USE_THE_CARD
     return is_shown and not model.requests
 
@@ -226,7 +226,7 @@ def test_a_typed_yes_decides_no_older_card_above_a_newer_one(
 ) -> None:
     model.script(wants())
     first = person.say("A better headline?")
-    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:  # as a workflow asks, after the answer
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:  # as a workflow proposes, after the answer
         records = mongo[chat.settings.mongodb_database]["agent_approvals"]
         [below] = records.find({"user_id": person.user_id})
         newer = {"_id": f"{below['_id']}2", "run_id": "workflow", "created_at": below["created_at"] + 1}

@@ -1,4 +1,4 @@
-"""Whatever is typed in whatever tab of a conversation, a record changes only by a yes or no that names its answer."""
+"""Whatever is typed in any tab of a conversation, a record changes only by a yes or no that references its answer."""
 
 import random
 from collections.abc import Callable
@@ -22,7 +22,7 @@ FIELDS = ("headline", "location", "summary")
 
 @dataclass
 class Talk:
-    """A conversation in several tabs, each with the answers that it has shown."""
+    """A conversation in several tabs, each with the answers it has shown."""
 
     person: Client
     model: ModelServer
@@ -30,7 +30,7 @@ class Talk:
     conversation_id: str | None = None
     tabs: list[list[str]] = field(default_factory=lambda: [[], [], []])
     asks: dict[str, str] = field(default_factory=dict[str, str])
-    """The approval about which code asked, by the answer's id."""
+    """The approval that code asked about, by the answer's id."""
     number: int = 0
 
     def replies(self) -> list[Reply]:
@@ -68,7 +68,7 @@ class Talk:
 
 
 def names(chance: random.Random, talk: Talk, tab: list[str]) -> str | None:
-    """The last answer of the tab, as a client sends it; or an older one, that of another tab, or none."""
+    """Return the tab's last answer, as a client sends it; or an older one, one of another tab, or none."""
     anywhere = [each for every in talk.tabs for each in every]
     choices: list[Callable[[], str | None]] = [
         lambda: tab[-1] if tab else None,
@@ -92,7 +92,7 @@ def test_no_typed_message_without_its_answers_id_changes_a_record(
         words, named, before = chance.choice((*YES, *NO, *OTHER)), names(chance, talk, tab), talk.records()
         talk.says(words, named, tab)
         after = {key: status for key, status in talk.records().items() if before.get(key, status) != status}
-        changed = {key for key, status in after.items() if status != "changed"}  # a newer proposal ends an older one
+        changed = {key for key, status in after.items() if status != "changed"}  # a newer proposal closes an older one
         assert changed <= ({talk.asks[named]} if named in talk.asks else set()), (words, named)
         assert not changed or words in (*YES, *NO)
         decided += len(changed)

@@ -1,5 +1,5 @@
 # ruff: noqa: F811 (fixtures of another module)
-"""An effect can be undone for a day: exactly, once, and by its user alone; otherwise the answer is a clear no."""
+"""An action can be undone for a day: exactly, once, and only by its user; otherwise the response is a clear no."""
 
 import asyncio
 import uuid
@@ -112,7 +112,7 @@ async def test_an_action_with_an_inverse_is_undone_exactly(
     approval = await done(services, user_id, proposal)
     assert approval.undo_until == pytest.approx(stage.clock() + UNDO_SECONDS)
     assert of(stage, collection, user_id) != stood
-    await services.autonomy.set_level(user_id, level, to_datetime(stage.clock()))  # it is their own act
+    await services.autonomy.set_level(user_id, level, to_datetime(stage.clock()))  # it is the user's own act
     undone = await undo(services, user_id, approval.id)
     assert (undone.status, undone.decided_by, undone.undoes) == ("done", "undo", approval.id)
     assert of(stage, collection, user_id) == (stood or [{"user_id": user_id}])
@@ -154,12 +154,12 @@ BY_OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     PREFERENCES: ({}, {"work_mode": "on-site"}),
     CARDS: ({"card_id": "card_1"}, {"active": False}),
 }
-"""Changes by others, with the document that each is made in."""
+"""Changes by others, each with the document it is made in."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An action that was done for somebody, and what others see of it."""
+    """An action that was executed for a user, and the visible state before and after it."""
 
     stage: Stage
     name: str
@@ -179,7 +179,7 @@ class Case:
 
 
 def prepare(stage: Stage, user_id: str, case: str) -> list[Mapping[str, Any]]:
-    """Give them what the case begins with, and return what others see of it."""
+    """Store the case's initial data, and return its visible state."""
     collection, _, before = CASES[case]
     if collection == CARDS and before:
         stage.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_2", "active": True})
@@ -343,7 +343,7 @@ async def test_an_undo_killed_at_any_step_runs_once_or_not_at_all(
         assert stage.effects_on(approval.user_id) == [approval.id, last.id]
 
 
-# --- what an onboarding learnt ----------------------------------------------------------------------------------------
+# --- undo an onboarding -----------------------------------------------------------------------------------------------
 
 
 async def learnt(stage: Stage, services: Services, user_id: str) -> tuple[object, ...]:
@@ -402,13 +402,13 @@ async def test_an_onboarding_undo_killed_at_any_step_reverts_every_place_or_none
         assert len(stage.effects_on(user_id)) == 2
 
 
-# --- unasked at L3 ----------------------------------------------------------------------------------------------------
+# --- without approval at L3 -------------------------------------------------------------------------------------------
 
 WISHES: Mapping[str, tuple[str, str]] = {
     "a field": ("Make my headline Head of Product", "Make it Head of Something"),
     "a preference": ("Set my work mode to remote", "I want to work at home in the evening"),
 }
-"""Messages that name all that the action would change, and that name a part of it or nothing."""
+"""Messages that name everything the action would change, and messages that name only a part or nothing."""
 
 
 async def submitted(stage: Stage, services: Services, case: str, message: str) -> Approval:
@@ -451,7 +451,7 @@ async def test_at_l3_an_action_runs_without_approval_only_if_the_message_names_a
         assert (await submitted(stage, services, case, message)).status == "pending", message
 
 
-# --- before an effect, and until it is done ---------------------------------------------------------------------------
+# --- before an action, and until it is done ---------------------------------------------------------------------------
 
 
 async def test_a_change_that_kept_the_version_number_is_not_overwritten(
@@ -487,7 +487,7 @@ async def test_an_accepted_action_is_looked_up_after_two_five_ten_and_thirty_sec
     assert (await carried_out(services, accepted)).status == "done"
 
 
-# --- a signature that changed -----------------------------------------------------------------------------------------
+# --- changed signatures -----------------------------------------------------------------------------------------------
 
 
 async def test_an_approval_with_an_older_tool_signature_is_upgraded_and_executed(

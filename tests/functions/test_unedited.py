@@ -53,7 +53,7 @@ _UNSEEN = re.compile(r"[\s\u200b\u202e]+")
 
 @dataclass
 class Run:
-    """A run of a model that says a text piece by piece, as it arrives from the provider."""
+    """A run of a model that sends a text piece by piece, as it arrives from the provider."""
 
     pieces: Sequence[str]
     said: str = ""

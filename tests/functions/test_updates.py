@@ -1,5 +1,5 @@
 # ruff: noqa: F811 (fixtures of other modules)
-"""`GET /api/updates`: the feed of activity and what it names, by as few reads as that takes."""
+"""`GET /api/updates`: the activity feed and its items, in as few reads as possible."""
 
 import asyncio
 import uuid
@@ -33,14 +33,14 @@ from tests.servers import ChatServer, Client, seconds, until
 
 @pytest.fixture
 def behind(chat: ChatServer, gate: Gate, model: ModelServer) -> Iterator[Client]:
-    """A user of a chat whose commands to the database are counted."""
+    """A user of a chat whose database commands are counted."""
     settings = replace(chat.settings, mongodb_uri=f"mongodb://127.0.0.1:{gate.port}")
     with ChatServer(settings) as server, Client(server.url, f"auth0|{uuid.uuid4().hex}") as client:
         yield client
 
 
 def since(client: Client, cursor: str) -> tuple[list[str], str, bool]:
-    """Types of the items, the next cursor, and whether something runs."""
+    """Return the types of the items, the next cursor, and whether something is running."""
     told = client.get(f"/api/updates?after={cursor}")
     return [each["type"] for each in told["items"]], told["cursor"], told["active"]
 
@@ -84,7 +84,7 @@ def test_updates_follow_a_draft_until_it_ends(chat: ChatServer, client: Client) 
     with_database(chat, lambda database: Drafts(database).add(draft))
     types, cursor, active = since(client, cursor)
     assert (sorted(types), active) == (["activity", "draft"], True)
-    # Progress is no event.
+    # Progress is not an event.
     told = {"label": "Drafting 3 of 6 sections"}
     with_database(chat, lambda database: Drafts(database).update(client.user_id, draft.id, chat.clock() + 1, **told))
     [item] = client.get(f"/api/updates?after={cursor}")["items"]

@@ -36,7 +36,7 @@ async def home(services: ModelServices) -> HomeView:
     return await home_of(services, DEMO_USER)
 
 
-async def test_the_demo_users_home_lists_what_needs_attention(services: ModelServices, home: HomeView) -> None:
+async def test_the_demo_users_home_lists_open_tasks(services: ModelServices, home: HomeView) -> None:
     assert home.name == "Maya"
     assert home.first is not None
     assert home.first.status == "pending"

@@ -1,4 +1,4 @@
-"""The modules and calls of the package that a turn goes through, by the profiler."""
+"""The package's modules and calls in a turn, counted by a profiler."""
 
 import threading
 from collections import Counter
@@ -19,7 +19,7 @@ from tests.servers import Answer, ChatServer, Client
 
 MOST_MODULES, MOST_CALLS = 50, 1_800
 MOST_MODULES_OF_AN_APPROVAL = 34
-"""Beyond those of a turn without one."""
+"""In addition to those of a turn without one."""
 PACKAGE = qwestly_agent.__path__[0]
 
 
@@ -45,8 +45,7 @@ def profiler() -> Iterator[Profiler]:
 
 @pytest.fixture
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A turn that takes longer than 0.3 s is also watched and stored while it runs; the machine's speed is not
-    meant."""
+    """A turn over 0.3 s is also watched and stored while it runs; that must not depend on the machine's speed."""
     for module, name in ((services, "KEEP_SECONDS"), (pause, "OFTEN_SECONDS"), (pause, "SELDOM_SECONDS")):
         monkeypatch.setattr(module, name, 60.0)
 

@@ -1,4 +1,4 @@
-"""A backend that speaks the chat's plain protocol and says only what a test tells it to say, when it tells it to."""
+"""A backend that speaks the chat's plain protocol and sends only what each test scripts, when the test says so."""
 
 import asyncio
 import base64
@@ -49,7 +49,7 @@ class Cut(Exception):
 
 @dataclass
 class Stream:
-    """One answer, said piece by piece."""
+    """One answer, sent piece by piece."""
 
     conversation_id: str
     run_id: str
@@ -108,7 +108,7 @@ class Call:
 
 
 class ScriptedBackend:
-    """Streams and refusals answer in the order in which they were scripted; everything that was asked is in `calls`."""
+    """Scripted streams and rejections are sent in order; all requests are recorded in `calls`."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -172,13 +172,13 @@ class ScriptedBackend:
         return stream
 
     def resume(self, conversation_id: str = "c1", run_id: str = "run_1") -> Stream:
-        """The answer under way, told again."""
+        """Script the stream of the running answer, repeated from its beginning."""
         stream = Stream(conversation_id, run_id, self.loop)
         self.scripted.append((f"GET /api/chat/{conversation_id}/stream", stream))
         return stream
 
     def hold(self, on: str) -> Stream:
-        """Keeps who asks waiting for a body, which the test says and ends, or cuts."""
+        """Script a held response, whose body the test sends and ends, or cuts."""
         body = Stream("", "", self.loop)
         self.scripted.append((on, body))
         return body
@@ -195,20 +195,20 @@ class ScriptedBackend:
         self.answers |= {message["id"] for message in messages if message["role"] == "assistant"}
 
     def ask(self, approval: dict[str, Any]) -> dict[str, Any]:
-        """Keeps an approval record as it is now, and tells of it in the updates."""
+        """Store an approval record as it is now, and include it in the updates."""
         self.approvals[approval["approval_id"]] = approval
         self.happen("approval", approval["approval_id"], approval)
         return approval
 
     def become(self, approval_id: str, status: str, **more: Any) -> dict[str, Any]:
-        """Change a record as from elsewhere."""
+        """Change a record as another client would."""
         return self.ask(self.approvals[approval_id] | {"status": status} | more)
 
     def happen(self, kind: str, key: str, what: dict[str, Any]) -> None:
         self.happened.append({"type": kind, "id": key, "at": to_iso(len(self.happened) + 1), kind: what})
 
     def hold_tokens(self) -> Callable[[], None]:
-        """Keeps every asker of a token waiting until the answer is called."""
+        """Hold every token request until the returned function is called."""
         gate = self.token_gate = asyncio.Event()
         return lambda: (self.loop.call_soon_threadsafe(gate.set), None)[1]
 
@@ -222,7 +222,7 @@ class ScriptedBackend:
             if decision["args_digest"] != record["args_digest"]:
                 return error(409, "changed", "This is not what you were shown. Please look at it again.")
             args = record["args"] | decision.get("args", {})
-            # What is about memories loses its texts with the decision.
+            # An approval of memories loses its texts when decided.
             nothing = {
                 "title": record["preview"]["title"],
                 "changes": [],
@@ -513,7 +513,7 @@ def expiry(token: str) -> float:
 
 
 class RunningBackend:
-    """The scripted backend behind a real socket, on a thread of its own."""
+    """The scripted backend behind a real socket, on its own thread."""
 
     def __init__(self) -> None:
         self.backend = ScriptedBackend()

@@ -26,12 +26,12 @@ ARGUMENTS = [
 
 
 class Clock:
-    """The page's time and the backend's, which pass only when a test says so."""
+    """The time of the page and the backend, which passes only when a test says so."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.now = NOON
-        # Installed earlier than it is stopped: until it is stopped it runs, and it cannot be stopped in its past.
+        # Installed earlier than it is paused: until then the clock runs, and it cannot be paused in its past.
         page.clock.install(time=self.now - 3_600)
         page.clock.pause_at(self.now)
 
@@ -40,7 +40,7 @@ class Clock:
         self.page.clock.run_for(seconds * 1000)
 
 
-# Not for the whole session: while playwright runs, its event loop counts as running, and asyncio.run() refuses to.
+# Not for the whole session: while Playwright runs, its event loop counts as running, and asyncio.run() fails.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None and os.environ.get("CI"):
@@ -79,14 +79,14 @@ def tab_of(browser: Browser, address: str, **more: Any) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Page]:
-    """One for all tests that let time pass by itself."""
+    """One page for all tests in which time passes by itself."""
     with tab_of(browser, running[0]) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
 def ticking(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Clock]:
-    """One for all tests that move time, which goes on from test to test."""
+    """One page for all tests that advance the time, which continues from test to test."""
     with tab_of(browser, running[0]) as page:
         yield Clock(page)
 
@@ -99,8 +99,8 @@ def clock(ticking: Clock, backend: ScriptedBackend) -> Clock:
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, backend: ScriptedBackend) -> Iterator[Page]:
-    """As new; where time stands still for a test that asks for the clock. A script error or a broken content security
-    policy fails the test."""
+    """A fresh page; time stands still for a test that uses the clock. A script error or a content security policy
+    violation fails the test."""
     moves_time = "clock" in request.fixturenames
     page: Page = request.getfixturevalue("ticking").page if moves_time else request.getfixturevalue("shared")
     with uncomplaining(page):
@@ -110,7 +110,7 @@ def page(request: pytest.FixtureRequest, backend: ScriptedBackend) -> Iterator[P
 
 @pytest.fixture
 def phone(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Page]:
-    """A page on a small screen that is touched."""
+    """A page on a small touch screen."""
     viewport: ViewportSize = {"width": 360, "height": 640}
     small = tab_of(browser, running[0], viewport=viewport, has_touch=True, is_mobile=True)
     with small as page, uncomplaining(page):
@@ -143,5 +143,5 @@ def uncomplaining(page: Page) -> Iterator[None]:
 
 
 def is_complaint(text: str) -> bool:
-    """Chromium also logs each failed request, which these tests bring about on purpose."""
+    """Chromium also logs each failed request, which these tests cause on purpose."""
     return "Content Security Policy" in text or "Error:" in text

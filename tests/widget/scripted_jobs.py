@@ -29,11 +29,11 @@ class ScriptedJobs:
     taught: list[str] = field(default_factory=list[str])
     documents: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     applications: dict[str, dict[str, Any]] | None = None
-    """None for a server without them."""
+    """None on a server without applications."""
     resumes: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
 
     def answer(self, method: str, path: list[str], body: Any, query: Any) -> Response | None:
-        """None if there is nothing at this path."""
+        """Return the response; None if there is nothing at this path."""
         match method, path:
             case "GET", ["jobs"]:
                 shown = [each for each in self.matches.values() if each["status"] == query["status"]]

@@ -53,7 +53,7 @@ PUBLICATION = {
 
 
 def approval(key: str = "ap_1", **more: Any) -> dict[str, Any]:
-    """A question about the headline that waits in conversation c1."""
+    """Return a proposal about the headline, pending in conversation c1."""
     now = time.time()
     return {
         "approval_id": key,
@@ -79,7 +79,7 @@ def approval(key: str = "ap_1", **more: Any) -> dict[str, Any]:
 
 
 class Card:
-    """One card as a person finds it."""
+    """One card, found as a user finds it."""
 
     def __init__(self, within: Page | Locator, title: str = HEADLINE) -> None:
         self.group = within.get_by_role("group", name=f"Approval: {title}", exact=True)
@@ -95,14 +95,14 @@ class Card:
         self.button(name).click()
 
     def decline(self, why: str = "") -> None:
-        """The first press asks why."""
+        """Decline with a reason; the first press asks for it."""
         self.press("Decline")
         self.words.fill(why)
         self.press("Decline")
 
 
 def unfold(within: Page | Locator, title: str) -> None:
-    """Open the card of this line, unless it is the open one."""
+    """Open the card of this line, unless it is open already."""
     line = within.locator(".folded > summary").filter(has_text=title)
     if line.locator("..").get_attribute("open") is None:
         line.click()
@@ -120,7 +120,7 @@ def visit(page: Page) -> Widget:
 
 @pytest.fixture
 def card(widget: Widget, backend: ScriptedBackend) -> Card:
-    """A turn of conversation c1 that ended with a question."""
+    """The card of a turn in conversation c1 that ended with a proposal."""
     view = backend.ask(approval())
     backend.stream("c1").begin().text("Shall I?").send("approval_required", **view).done("Shall I?")
     backend.keep("c1", "My headline", asked("m1", "Better"), answered("Shall I?", id="msg_run_1", approvals=[view]))
@@ -131,12 +131,12 @@ def card(widget: Widget, backend: ScriptedBackend) -> Card:
 
 @pytest.fixture
 def opened(page: Page, backend: ScriptedBackend) -> Callable[..., Card]:
-    """Opens conversation c1 where these records wait, at a clock that a test moves."""
+    """Open conversation c1 with these records pending, at a clock controlled by the test."""
 
     def open_with(*views: dict[str, Any]) -> Card:
         backend.active = True
         backend.keep("c1", "My headline", asked("m1", "Better"), answered("Shall I?", approvals=list(views)))
-        # Until the first answer nothing is planned that time could bring about.
+        # Until the first response no timer is set.
         with page.expect_event("requestfinished", lambda request: request.url.endswith(UPDATES)):
             widget = visit(page)
         widget.rows.get_by_role("button", name="My headline").first.click()
@@ -452,7 +452,7 @@ def test_a_failed_decision_is_reported_on_its_card_and_can_be_repeated(
 
 @pytest.mark.thorough
 def test_a_second_decision_shows_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
-    # Another record in its place: an update that is on its way tells of it as it was.
+    # Replaced by another record: a response already being sent still has the old state.
     backend.approvals["ap_1"] = {**backend.approvals["ap_1"], "status": "rejected", "decided_by": "link"}
     backend.refuse(409, "changed", "There is nothing new in this.")
     card.press("Approve")
@@ -694,7 +694,7 @@ def test_updates_are_polled_every_2_s_while_active_and_visible_and_otherwise_eve
     line = Widget(page).answer.locator(".draft")
 
     def passes(seconds: int, label: str) -> None:
-        """The label is read after this time, and not a second before."""
+        """Assert that the label is polled after this time, and not a second earlier."""
         draft(backend, label)
         before = len(polls(backend))
         clock.run(seconds - 1)
@@ -758,7 +758,7 @@ NOTE_DELAYS = """() => {
 
 
 def waits(page: Page, seconds: int) -> None:
-    """Wait until the page has handled its last answer and set its next timer to these seconds."""
+    """Wait until the page has handled its last response and set its next timer to these seconds."""
     taken = "ms => { const at = window.delays.indexOf(ms); return window.delays.splice(0, at + 1).length > 0 }"
     until(lambda: page.evaluate(taken, seconds * 1000))
 
@@ -817,7 +817,7 @@ def test_a_new_approval_appears_in_the_open_queue_and_an_empty_queue_says_so(
     widget.button("Approvals").click()
     queue = page.get_by_role("dialog", name="Waiting for you")
     expect(queue.get_by_text("You’re all caught up.")).to_be_visible()
-    backend.active = False  # nothing runs: what was proposed at night is asked now
+    backend.active = False  # nothing is running: a change proposed at night is pending now
     backend.ask(approval(conversation_id="c2"))
     for _ in range(10):  # an answer comes when it comes, and sets the next timer; in half a minute all would be asked
         clock.run(2)
@@ -931,7 +931,7 @@ def test_the_widget_shows_a_brake_pulled_in_another_client_or_for_all_users(
     assert not backend.asked("DELETE", "/api/brake")
 
 
-# ── people ──
+# ── details and accessibility of cards ──
 
 
 def test_a_card_shows_that_its_mail_bounced(widget: Widget, backend: ScriptedBackend) -> None:
@@ -1095,7 +1095,7 @@ def test_alternatives_that_cannot_be_radio_buttons_are_listed(opened: Callable[.
 
 
 def unasked(*, seconds_left: float = 86_400) -> dict[str, Any]:
-    """A change that was made at once, at its user's level."""
+    """Return a change that was executed at once, as the user's level allows."""
     done = {"status": "done", "decided_by": "level", "outcome": "Your profile is changed."}
     return approval() | done | {"undo_until": to_iso(time.time() + seconds_left)}
 

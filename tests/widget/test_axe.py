@@ -26,7 +26,7 @@ SCREENS = [
     ("light", "tablet"),
 ]
 each_screen = pytest.mark.parametrize(("scheme", "width"), sample(SCREENS, 3))
-"""Usually each width once, and both schemes: none depends on the other."""
+"""Usually each width once, and both schemes: width and scheme are independent."""
 
 
 @pytest.mark.nightly
@@ -77,7 +77,7 @@ def test_no_view_has_accessibility_violations(page: Page, backend: ScriptedBacke
 
 
 def violations(page: Page) -> list[str]:
-    """Evaluated outside of the page's content security policy, which allows no script of a test."""
+    """Run outside the page's content security policy, which allows no script of a test."""
     found = page.evaluate(f"async () => {{ {AXE.read_text()}; return (await axe.run()).violations; }}")
     return [
         f"{each['id']}: {node['html'][:200]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]

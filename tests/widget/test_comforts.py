@@ -1,4 +1,4 @@
-"""Find, rename, edit, answer again, copy, Markdown as GitHub has it, and where one lands."""
+"""Search, rename, edit, regenerate, copy, GitHub's Markdown, and the scroll position."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -32,7 +32,7 @@ def widget(page: Page) -> Widget:
 
 @pytest.fixture
 def last(page: Page, backend: ScriptedBackend) -> Widget:
-    """A conversation of one turn, opened."""
+    """An open conversation of one turn."""
     backend.keep("c1", "Mine", asked("m1", "Who am I?"), answered("You are Ada.", id="msg_a"))
     widget = visit(page)
     widget.rows.get_by_role("button", name="Mine").first.click()
@@ -41,7 +41,7 @@ def last(page: Page, backend: ScriptedBackend) -> Widget:
 
 
 def scroll_up(widget: Widget) -> None:
-    """Scroll to the beginning, again if a layout that was still to come brought the end back."""
+    """Scroll to the beginning, again if a late layout change returned to the end."""
 
     def is_up() -> bool:
         widget.log.evaluate("node => node.scrollTop = 0")
@@ -233,7 +233,7 @@ def test_a_button_jumps_to_the_latest_message(last: Widget, backend: ScriptedBac
 
 CLAIMS = [{"text": f"Claim {number}.", "quotes": [], "marks": []} for number in range(60)]
 LONG = NOTHING | {"title": "Publish it", "sections": [{"heading": "Work", "kind": "experience", "claims": CLAIMS}]}
-# The controls of a card that another node covers, and the height in which its text is read.
+# The controls of a card that another node covers, and the height in which its text is visible.
 READ = """card => {
     const root = card.getRootNode();
     const at = ({ left, top, width, height }) => root.elementFromPoint(left + width / 2, top + height / 2);
@@ -363,7 +363,7 @@ def test_next_steps_appear_under_the_last_answer_and_work(page: Page, backend: S
     expect(page.get_by_role("dialog", name="Waiting for you")).to_be_visible()
 
 
-# With the buttons of a card at the end of the view: those that "Jump to the latest" covers.
+# With a card's buttons at the end of the view: those covered by "Jump to the latest".
 COVERED = """log => {
     const rectangle = node => node.getBoundingClientRect();
     const bar = log.querySelector(".answering");

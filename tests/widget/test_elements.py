@@ -1,4 +1,4 @@
-"""The elements beside the chat, on the local page: approvals, activity, settings."""
+"""The elements besides the chat, on the local page: approvals, activity, settings."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import Card, approval, expect_decided, visit
 from tests.widget.test_widget import answered, asked, ready
 
-# Only the widget's sources and its scripted backend decide them.
+# The results depend only on the widget's sources and its scripted backend.
 pytestmark = pytest.mark.thorough
 
 
@@ -70,7 +70,7 @@ def test_a_chat_that_starts_hidden_is_usable_once_shown(page: Page, backend: Scr
 # ── activity ──
 
 
-def test_the_feed_shows_what_happened_and_why_and_can_undo(page: Page, backend: ScriptedBackend):
+def test_the_feed_shows_events_with_reasons_and_can_undo_them(page: Page, backend: ScriptedBackend):
     backend.approvals["ap_1"] = approval("ap_1")
     backend.events = [
         event("ap_1:done", f"Changed your headline {EVIL}", undo_until=tomorrow()),
@@ -104,7 +104,7 @@ def test_an_action_in_an_answer_is_an_event_on_the_page(page: Page, backend: Scr
 
 
 def test_a_change_and_its_undo_are_two_rows_despite_clock_skew(page: Page, backend: ScriptedBackend):
-    steps = [  # the newest first, by clocks of which one is a second ahead
+    steps = [  # newest first, by clocks of which one is a second ahead
         ("ap_2", "done", "user", "Undone"),
         ("ap_2", "asked", "user", "You asked to undo this"),
         ("ap_1", "approved", "user", "You approved this"),
@@ -169,11 +169,11 @@ def briefing(**more: Any) -> dict[str, Any]:
     return told | {"missing": [], "read_at": None, "mailed": "no"} | more
 
 
-def test_the_newest_briefing_shows_what_needs_the_user_and_is_marked_as_read(page: Page, backend: ScriptedBackend):
+def test_the_newest_briefing_shows_open_tasks_and_is_marked_as_read(page: Page, backend: ScriptedBackend):
     backend.briefings = [briefing()]
     page.goto("/#chat")
     ready(page)
-    assert not backend.asked("POST", "/api/briefings/b1/read")  # nobody has seen it yet
+    assert not backend.asked("POST", "/api/briefings/b1/read")  # nobody has read it yet
     view(page, "Activity")
     told = page.get_by_role("article", name="Briefing")
     expect(told).to_be_hidden()
@@ -210,7 +210,7 @@ def test_an_older_briefing_can_be_opened_from_the_feed(page: Page, backend: Scri
 
 
 def test_a_new_briefing_adds_a_line_to_the_chat_and_a_badge_to_its_view(page: Page, backend: ScriptedBackend):
-    backend.active = True  # it asks every two seconds
+    backend.active = True  # it polls every two seconds
     page.goto("/#chat")
     ready(page)
     backend.wait_for(1, "GET", "/api/updates")
@@ -263,7 +263,7 @@ def test_a_stale_response_does_not_revert_a_setting(page: Page, backend: Scripte
     held = backend.hold("GET /api/autonomy")
     asked = len(backend.asked("GET", "/api/briefings/settings"))
     view(page, "Activity")
-    view(page, "Settings")  # reads again, and gets the plan without what else there is
+    view(page, "Settings")  # reloads, and gets the plan without the other settings
     backend.wait_for(asked + 1, "GET", "/api/briefings/settings")
     with page.expect_response(lambda answer: answer.request.method == "PUT") as saved:
         card.get_by_label("Brief me").check()
@@ -271,7 +271,7 @@ def test_a_stale_response_does_not_revert_a_setting(page: Page, backend: Scripte
     held.raw(json.dumps({"kinds": []}).encode()).end()
     card.get_by_label("A reminder of each at half of its time").uncheck()
     expect(card.get_by_role("status")).to_have_text("Saved.")
-    assert card.get_by_label("Brief me").is_checked()  # not only once it is read again
+    assert card.get_by_label("Brief me").is_checked()  # not only after a reload
 
 
 # ── settings ──
@@ -408,7 +408,7 @@ def test_an_element_that_fails_to_load_says_so(page: Page, backend: ScriptedBack
     page.goto("/#chat")
     ready(page)
     element = page.locator(f"qwestly-{name.lower()}")
-    element.evaluate("element => element.refresh()")  # whatever it reads already is over then
+    element.evaluate("element => element.refresh()")  # all of its reads are over then
     page.route("**/api/**", lambda route: route.abort())
     alert = view(page, name).get_by_role("alert").first
     expect(alert).to_contain_text("We can’t reach Qwestly.")

@@ -1,4 +1,4 @@
-"""Every event of the elements is heard: by an element around the one that sends it, or by the local page."""
+"""Every event of the elements has a listener: an enclosing element, or the local page."""
 
 import re
 

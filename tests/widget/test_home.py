@@ -1,4 +1,4 @@
-"""<qwestly-home> on the local page: what needs the person, what is new, where they are going, and a line to write."""
+"""<qwestly-home> on the local page: open tasks, news, the user's goal, and an input line."""
 
 import time
 from typing import Any
@@ -56,7 +56,7 @@ def home(page: Page, backend: ScriptedBackend) -> Locator:
     return home
 
 
-def test_home_opens_with_what_needs_the_user_and_one_approval_expanded(page: Page, home: Locator):
+def test_home_opens_with_open_tasks_and_one_approval_expanded(page: Page, home: Locator):
     expect(home.get_by_role("heading", name="Good morning, Maya")).to_be_visible()
     needs = home.get_by_role("region", name="Needs you")
     expect(Card(needs).button("Approve")).to_be_visible()
@@ -111,7 +111,7 @@ def test_a_new_user_can_start_with_one_press(page: Page, backend: ScriptedBacken
     expect(page.locator("qwestly-jobs").get_by_label("Add a résumé")).to_be_attached()
 
 
-def test_home_says_what_it_could_not_load(page: Page, backend: ScriptedBackend):
+def test_home_names_the_parts_it_could_not_load(page: Page, backend: ScriptedBackend):
     backend.home |= {"missing": ["jobs", "drafts"]}
     page.goto("/")
     expect(page.locator("qwestly-home")).to_contain_text("We couldn’t read everything. Not counted: jobs, drafts.")

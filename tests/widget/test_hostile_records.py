@@ -1,4 +1,4 @@
-"""Markup that others wrote into a stored record stays text in every view: nothing runs, nothing foreign is loaded."""
+"""Untrusted markup in a stored record stays text in every view: nothing runs, nothing foreign is loaded."""
 
 import time
 from collections.abc import Callable
@@ -39,7 +39,7 @@ Visit = Callable[[Page, ScriptedBackend], Locator]
 
 
 def hostile(record: Any, *kept: str) -> Any:
-    """The record with every text of its own replaced, but for those under these keys."""
+    """Return the record with every text replaced, except those under these keys."""
     if isinstance(record, dict):
         return {key: value if key in kept else hostile(value, *kept) for key, value in record.items()}  # type: ignore[misc]
     if isinstance(record, list):
@@ -140,7 +140,7 @@ def _documents(page: Page, backend: ScriptedBackend) -> Locator:
 def _applications(page: Page, backend: ScriptedBackend) -> Locator:
     kept = hostile(test_jobs.application(), "id", "status", "next_at", "applied_at", "updated_at")
     backend.jobs.applications = {"app_1": kept | {"job": kept["job"] | {"id": "j1"}}}
-    page.reload()  # whether there are applications is asked for once
+    page.reload()  # the element asks only once whether there are applications
     ready(page)
     place = view(page, "Jobs")
     look_at(page, "Applications")

@@ -1,4 +1,4 @@
-"""<qwestly-interview> on the local page: the conversation beside the draft that grows from it."""
+"""<qwestly-interview> on the local page: the conversation with the draft that grows from it."""
 
 import re
 from typing import Any

@@ -15,7 +15,7 @@ from tests.widget.test_axe import WIDTHS, each_screen, violations
 from tests.widget.test_elements import tomorrow, view
 from tests.widget.test_widget import ready
 
-# Only the widget's sources and its scripted backend decide them.
+# The results depend only on the widget's sources and its scripted backend.
 pytestmark = pytest.mark.thorough
 
 TITLE, OTHER = "Head of Product", "Product Lead"
@@ -199,7 +199,7 @@ def test_a_search_on_demand_shows_its_results(page: Page, backend: ScriptedBacke
 
 
 @pytest.mark.nightly
-def test_a_document_can_be_written_shows_its_quotes_and_can_be_downloaded(page: Page, backend: ScriptedBackend):
+def test_a_document_is_written_with_quotes_and_can_be_downloaded(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
     nothing = {"markdown": None, "sentences": [], "left_out": [], "coverage": None}
     backend.jobs.documents["d1"] = document(status="writing", label="Reading the job posting…", **nothing)

@@ -1,4 +1,4 @@
-"""<qwestly-learning>: what is due, the goal, the path, and a lesson with what it cites."""
+"""<qwestly-learning>: due questions, the goal, the path, and a lesson with its citations."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from tests.widget.test_axe import WIDTHS, violations
 from tests.widget.test_elements import EVIL, event, view
 from tests.widget.test_widget import Widget, answered, asked, ready
 
-# Only the widget's sources and its scripted backend decide them.
+# The results depend only on the widget's sources and its scripted backend.
 pytestmark = pytest.mark.thorough
 
 SECOND = "Hear what is not said"

@@ -1,4 +1,4 @@
-"""Memories stored with an undo, questions before forgetting, and the page's list."""
+"""Memories stored with an undo, approvals before forgetting, and the page's list."""
 
 import time
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ DAY = 86_400
 
 
 def memory(content: str = "Lives in Lisbon.", key: str = "mem_1", **more: Any) -> dict[str, Any]:
-    """Remembered just now, by the clock of the machine."""
+    """Return a memory stored just now, by the machine's clock."""
     until = datetime.fromtimestamp(time.time() + DAY, UTC).isoformat()
     return {"id": key, "content": content, "status": "active", "undo_until": until} | more
 
@@ -38,7 +38,7 @@ def undo(widget: Widget, content: str = "Lives in Lisbon.") -> Locator:
 
 
 def tells(backend: ScriptedBackend, widget: Widget, *memories: dict[str, Any]) -> None:
-    """A turn of conversation c1 that remembered these."""
+    """Play a turn of conversation c1 that stored these memories."""
     stream = backend.stream("c1").begin()
     for each in memories:
         backend.replaced[each["id"]] = []
@@ -49,7 +49,7 @@ def tells(backend: ScriptedBackend, widget: Widget, *memories: dict[str, Any]) -
 
 
 def reopened(page: Page, backend: ScriptedBackend, *memories: dict[str, Any], **more: Any) -> Widget:
-    """Conversation c1, read again with what its answer remembered."""
+    """Reload conversation c1 with the memories of its answer."""
     answer = answered("Noted.", memories=list(memories), **more)
     backend.keep("c1", "Lisbon", asked("m1", "I live in Lisbon now."), answer)
     widget = visit(page)
@@ -173,7 +173,7 @@ def test_an_undo_is_sent_once(widget: Widget, backend: ScriptedBackend):
     assert len(backend.asked("POST", UNDO)) == 1
 
 
-# ── the cards ──
+# ── cards ──
 
 FORGET = "Forget these 2 for good"
 FORGET_NOTE = "Exactly this goes from what your agent remembers, and cannot be brought back."
@@ -272,7 +272,7 @@ def test_an_approval_of_memories_has_its_own_wording(page: Page, backend: Script
     expect(card.group.get_by_text("diabetes")).to_have_count(0)
 
 
-# ── looks ──
+# ── appearance ──
 
 
 @pytest.mark.thorough
@@ -349,7 +349,7 @@ def test_a_search_says_when_it_matched_words_only(desk: Page, backend: ScriptedB
     expect(rows_of(desk)).to_have_count(2)
     desk.get_by_role("searchbox", name="Search memories").fill("where I live")
     desk.get_by_role("searchbox", name="Search memories").press("Enter")
-    expect(rows_of(desk)).to_have_count(1)  # what is unchecked is found by no search
+    expect(rows_of(desk)).to_have_count(1)  # unchecked memories are not found by a search
     expect(rows_of(desk)).to_contain_text("Lives in Lisbon.")
     if said:
         expect(desk.locator("qwestly-memories")).to_contain_text(said)

@@ -14,7 +14,7 @@ from tests.widget.test_widget import answered, asked, ready
 
 WIDTHS = {"half of 1440": 720, "tablet": 768, "phone": 360}
 MOST_PRESSES = 160
-# What can be pressed or typed into now; of a group of radio buttons the keyboard stops at one.
+# The controls that can be pressed or typed into now; the keyboard stops at one of a group of radio buttons.
 CONTROLS = """name => {
     const found = [];
     const walk = root => {
@@ -120,7 +120,7 @@ def test_no_view_scrolls_sideways_and_each_control_is_reachable(
 
 
 def unreached(page: Page, element: str) -> list[str]:
-    """The controls at which the keyboard does not stop on its way through the page."""
+    """Return the controls that the keyboard does not reach on its way through the page."""
     missing = set(range(page.evaluate(CONTROLS, element)))
     assert missing
     page.get_by_role("navigation", name="Views").get_by_role("button").first.focus()

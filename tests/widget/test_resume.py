@@ -1,4 +1,4 @@
-"""A résumé is chosen or dropped in the chat; its reading is told, and leads to what waits for a decision."""
+"""A résumé is chosen or dropped in the chat; its progress is shown, and the result leads to the pending approval."""
 
 from typing import Any
 

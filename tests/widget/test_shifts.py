@@ -1,4 +1,4 @@
-"""Nothing jumps while a view of the local page is loaded."""
+"""No view of the local page shifts while loading."""
 
 import pytest
 from playwright.sync_api import Page
@@ -10,7 +10,7 @@ from tests.widget.test_elements import event
 from tests.widget.test_memories import KNOWN
 
 MOST_SHIFT = 0.02
-"""Cumulative, of the page's load: a fifth of what is called good."""
+"""Cumulative layout shift while loading: a fifth of what counts as good."""
 SETTLED_MILLISECONDS = 500
 PLACES = ["", "approvals", "activity", "chat", "jobs", "applications", "documents", "interviews", "lessons", "memories"]
 PLACES += ["resumes", "wishes"]

@@ -1,4 +1,4 @@
-"""Sources under an answer: chips that open the passage, live and read again."""
+"""Sources under an answer: chips that open the passage, live and after a reload."""
 
 from typing import Any
 

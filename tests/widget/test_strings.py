@@ -1,4 +1,4 @@
-"""A page replaces strings of the elements: before there are any, and under way."""
+"""A page replaces strings of the elements: before they exist, and while they run."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from tests.widget.test_elements import view
 from tests.widget.test_interview import interview
 from tests.widget.test_widget import answered, asked, ready
 
-# Only the widget's sources and its scripted backend decide them.
+# The results depend only on the widget's sources and its scripted backend.
 pytestmark = pytest.mark.thorough
 
 

@@ -1,4 +1,4 @@
-"""The widget in a real browser, against a backend that says what each test tells it to."""
+"""The widget in a real browser, against a backend that each test scripts."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from tests.widget.conftest import NOON, Clock
 
 
 class Widget:
-    """The parts of the widget as a person finds them."""
+    """The parts of the widget, found as a user finds them."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -179,7 +179,7 @@ def test_characters_and_events_split_across_chunks_are_reassembled(widget: Widge
     widget.say("Bonjour")
     piece = sse("text_delta", content="lo, Zoë 🦉")
     middle = piece.index("🦉".encode()) + 2
-    # What is seen of a chunk's first event shows that the half event behind it has been read too.
+    # When a chunk's first event is shown, the half event after it has been read too.
     stream.begin().raw(sse("text_delta", content="Hel") + piece[:middle])
     expect(widget.words).to_have_text("Hel")
     stream.raw(piece[middle:] + b": keep-alive\n\nevent: text_delta\r\nda")
@@ -501,7 +501,7 @@ FEEDBACK = "/api/messages/msg_run_1/feedback"
 
 @pytest.fixture
 def judged(widget: Widget, backend: ScriptedBackend) -> Widget:
-    """Shows an answer that nobody has judged yet."""
+    """Show an answer that nobody has rated yet."""
     backend.stream("c1").begin().done("You are Ada.")
     widget.say("Who am I?")
     expect(widget.up).to_be_visible()
@@ -959,7 +959,7 @@ def test_after_a_reconnect_the_answer_resumes_and_an_unsent_message_is_sent(widg
 
 @contextmanager
 def offline(page: Page) -> Iterator[None]:
-    """The browser tells its page of both."""
+    """Let the browser report that it is offline, and online again."""
     page.context.set_offline(True)
     try:
         yield
@@ -1173,7 +1173,7 @@ def test_a_tab_shows_messages_from_other_tabs_when_it_becomes_visible_again(widg
     expect(widget.said).to_have_text(["Who am I?", "And you?"])
 
 
-# ── nothing typed is lost ──
+# ── typed text ──
 
 
 @pytest.mark.thorough
@@ -1263,7 +1263,7 @@ def test_an_overlong_message_shows_its_length_and_is_not_sent(widget: Widget, ba
     assert not backend.chats()
 
 
-# ── what a model says ──
+# ── model output ──
 
 HOSTILE = """Hello <img src=x onerror="window.hacked = 1"> and </script><script>window.hacked = 2</script>
 
@@ -1406,11 +1406,11 @@ def test_pathological_markdown_renders_quickly(widget: Widget, backend: Scripted
     text = "\n\n".join([*words, "The end"])
     backend.stream().begin().text(text).done("The end")
     widget.say("Go on")
-    # Half a second, whatever the machine has to do besides; what grows by the cube of the words takes many minutes.
+    # This takes half a second, whatever the load of the machine; rendering in cubic time would take many minutes.
     expect(widget.words).to_have_text("The end", timeout=60_000)
 
 
-# ── people ──
+# ── accessibility and appearance ──
 
 
 @pytest.mark.thorough
@@ -1754,7 +1754,7 @@ def backstage(page: Page, backend: ScriptedBackend, clock: Clock) -> Page:
 
 @contextmanager
 def a_round(page: Page) -> Iterator[None]:
-    """Ends when the page was told all that it asks for every two seconds: the next round is counted from then."""
+    """End when the page has received everything it polls every two seconds: the next round is counted from then."""
     with ExitStack() as answers:
         for part in ("outbox", "workflows", "schedules"):
             is_part = re.compile(f"/local/{part}$").search
