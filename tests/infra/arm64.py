@@ -55,7 +55,7 @@ def chat(mongodb_uri: str, model: ModelServer) -> Iterator[str]:
         client.drop_database(database)
 
 
-def test_the_compiled_parts_of_the_layer_are_for_this_processor() -> None:
+def test_the_layers_binaries_are_built_for_this_processor() -> None:
     program = "import platform, numpy, pydantic_core; from bson import _cbson; print(platform.machine())"
     ran = subprocess.run([PYTHON, "-c", program], env={"PYTHONPATH": str(PACKAGES)}, capture_output=True, text=True)
     assert ran.stdout == "aarch64\n", ran.stderr

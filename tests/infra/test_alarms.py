@@ -97,7 +97,7 @@ def watched(name: str) -> list[Any]:
 # --- alarms -----------------------------------------------------------------------------------------------------------
 
 
-def test_each_alarm_looks_at_something_that_is_measured(measured_by_us: set[Metric]) -> None:
+def test_each_alarm_uses_an_existing_metric(measured_by_us: set[Metric]) -> None:
     for name, alarm in ALARMS.items():
         for metric, of in metrics_of(alarm):
             if metric in MEASURED_BY_AWS:
@@ -106,7 +106,7 @@ def test_each_alarm_looks_at_something_that_is_measured(measured_by_us: set[Metr
                 assert (metric in measured_by_us, of) == (True, {"Ref": STACK}), name
 
 
-def test_each_alarm_is_heard_and_says_what_silence_means() -> None:
+def test_each_alarm_has_a_recipient_and_defines_missing_data() -> None:
     topic = {"Ref": "Alarms"}
     for name, alarm in ALARMS.items():
         assert alarm["AlarmActions"] == alarm["OKActions"] == [topic], name
@@ -118,7 +118,7 @@ def test_each_alarm_is_heard_and_says_what_silence_means() -> None:
     assert PARAMETERS["AlarmAddress"]["Default"] == ""
 
 
-def test_an_alarm_over_several_metrics_answers_with_one_number_of_those_it_names() -> None:
+def test_a_metric_math_alarm_returns_one_value_from_its_metrics() -> None:
     for name, alarm in ALARMS.items():
         assert len([each for each in alarm["Metrics"] if "MetricStat" in each]) <= MOST_METRICS, name
         [answered] = [each["Id"] for each in alarm["Metrics"] if each.get("ReturnData", True)]
@@ -128,7 +128,7 @@ def test_an_alarm_over_several_metrics_answers_with_one_number_of_those_it_names
             assert words == {each["Id"] for each in alarm["Metrics"]} - {answered}, name
 
 
-def test_the_errors_of_each_function_ring() -> None:
+def test_each_functions_errors_raise_an_alarm() -> None:
     assert sorted(watched("Errors")) == sorted(FUNCTIONS)
 
 
@@ -141,18 +141,18 @@ def test_a_throttled_function_alarms_at_once_at_a_url_and_later_elsewhere() -> N
     assert set(periods.values()) == {3}
 
 
-def test_every_url_rings_where_it_answers_5xx() -> None:
+def test_a_5xx_from_any_url_raises_an_alarm() -> None:
     assert sorted(watched("Url5xxCount")) == sorted(
         name for name, function in FUNCTIONS.items() if "FunctionUrlConfig" in function
     )
 
 
 @pytest.mark.parametrize("how", ["Failed", "TimedOut", "Aborted"])
-def test_the_executions_of_each_machine_that_do_not_end_as_they_should_ring(how: str) -> None:
+def test_failed_executions_of_each_machine_raise_an_alarm(how: str) -> None:
     assert sorted(watched(f"Executions{how}")) == sorted(MACHINES)
 
 
-def test_each_queue_rings_when_something_lies_in_it() -> None:
+def test_a_message_in_any_queue_raises_an_alarm() -> None:
     looked_at = [
         of["Fn::GetAtt"].removesuffix(".QueueName")
         for alarm in ALARMS.values()
@@ -169,20 +169,20 @@ def test_queues_and_alarm_messages_are_encrypted() -> None:
     assert speakers["Principal"] == {"Service": "cloudwatch.amazonaws.com"}, "AWS's own key would not let it in"
 
 
-def test_one_refusal_that_concerns_everybody_rings() -> None:
+def test_one_refused_model_request_raises_an_alarm() -> None:
     alarm = ALARMS["ModelRefused"]
     [(metric, _)] = metrics_of(alarm)
     assert (metric[1], alarm["Threshold"], alarm["EvaluationPeriods"]) == ("ModelRefused", 0, 1)
 
 
-def test_a_slow_turn_rings_long_before_its_deadline() -> None:
+def test_a_slow_turn_raises_an_alarm_long_before_its_deadline() -> None:
     metrics = {each["Id"]: each for each in ALARMS["TurnsFail"]["Metrics"]}
     assert metrics["slow"]["MetricStat"]["Stat"] == "p95"
     [milliseconds] = re.findall(r"slow > (\d+)", metrics["late"]["Expression"])
     assert FUNCTIONS["ChatFunction"]["Timeout"] * 1000 > int(milliseconds) == 200_000
 
 
-def test_where_no_sweep_says_what_waits_it_rings_too() -> None:
+def test_missing_sweep_metrics_raise_an_alarm() -> None:
     rings_by_silence = {
         "ApprovalsWait": "ApproveSweepSchedule",
         "BriefingsWait": "BriefSweepSchedule",
@@ -219,7 +219,7 @@ def shown(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[str]]:
         yield above
 
 
-def test_the_dashboard_shows_nothing_but_what_is_measured(measured_by_us: set[Metric]) -> None:
+def test_the_dashboard_shows_only_existing_metrics(measured_by_us: set[Metric]) -> None:
     for widget in widgets("metric"):
         for namespace, name, dimension, of in shown(widget["metrics"]):
             metric, [named] = (namespace, name, dimension), re.findall(r"^\$\{([\w:]+)(?:\.QueueName)?\}$", of)
@@ -238,7 +238,7 @@ def test_the_dashboard_shows_every_alarm_function_and_machine() -> None:
         assert {of for _, name, _, of in rows if name == metric} == {f"${{{name}}}" for name in all_of}
 
 
-def test_an_expression_of_the_dashboard_uses_what_stands_beside_it() -> None:
+def test_a_dashboard_expression_uses_only_metrics_of_its_widget() -> None:
     for widget in widgets("metric"):
         options = [each for row in widget["metrics"] for each in row if isinstance(each, dict)]
         used = {word for each in options for word in re.findall(r"\b[a-z]\w*", each.get("expression", ""))}

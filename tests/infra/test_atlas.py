@@ -45,7 +45,7 @@ def resolved(value: Any) -> Any:
             return value
 
 
-def test_each_property_has_a_published_name_and_kind() -> None:
+def test_each_property_is_in_the_published_schema_with_its_type() -> None:
     assert problems(ATLAS.read_text()) == []
 
 
@@ -59,12 +59,12 @@ def test_each_property_has_a_published_name_and_kind() -> None:
         ("OrgId: ", "Organization: ", "'OrgId' is a required property"),
     ],
 )
-def test_one_that_is_not_published_is_found(right: str, wrong: str, told: str) -> None:
+def test_an_unpublished_property_is_found(right: str, wrong: str, told: str) -> None:
     assert right in ATLAS.read_text()
     assert any(told in each for each in problems(ATLAS.read_text().replace(right, wrong)))
 
 
-def test_each_function_has_a_user_without_a_password_and_each_role_is_made() -> None:
+def test_each_function_has_a_passwordless_user_and_each_role_is_created() -> None:
     users = {
         name.removesuffix("User"): body["Properties"]
         for name, body in RESOURCES.items()
@@ -83,13 +83,13 @@ def test_each_function_has_a_user_without_a_password_and_each_role_is_made() -> 
     assert made == {each.name for each in ROLES} == {each["Roles"][0]["RoleName"] for each in users.values()}
 
 
-def test_the_atlas_template_fits_into_a_call_of_cloudformation() -> None:
+def test_the_atlas_template_fits_into_one_cloudformation_call() -> None:
     """51,200 bytes without a bucket."""
     for path in (ATLAS, ROOT / "infra/bootstrap.yaml", ROOT / "infra/front.yaml"):
         assert path.stat().st_size < 51_200, path.name
 
 
-def test_the_template_says_that_it_was_never_applied() -> None:
+def test_the_atlas_template_says_it_was_never_applied() -> None:
     told = {row[0] for table in tables(ROOT / "docs/never-run.md", "never seen") for row in table}
     for name in ("infra/atlas.yaml", "infra/bootstrap.yaml"):
         assert [each for each in told if each.startswith(f"`{name}`")], name

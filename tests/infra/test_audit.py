@@ -22,7 +22,7 @@ def audit(chat: ChatServer, capsys: pytest.CaptureFixture[str], since: str) -> l
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_each_step_is_told_with_who_and_digest_and_without_content(
+def test_the_audit_lists_who_and_digest_of_each_step_without_content(
     chat: ChatServer, client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change = {"field": "headline", "value": "Head of Product, payments"}
@@ -44,6 +44,6 @@ def test_each_step_is_told_with_who_and_digest_and_without_content(
     assert audit(chat, capsys, tomorrow) == []
 
 
-def test_a_time_that_is_none_is_refused(chat: ChatServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_time_is_rejected(chat: ChatServer, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(WrongUsage, match="no time"):
         audit(chat, capsys, "yesterday")

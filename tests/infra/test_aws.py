@@ -155,7 +155,7 @@ def invoked(aws: AwsServer, name: str, **more: Any) -> tuple[str | None, Any]:
 # --- template.yaml ------------------------------------------------------------------------------------------------
 
 
-def test_names_and_arns_are_known_before_anything_runs(template: Template) -> None:
+def test_names_and_arns_are_known_before_anything_starts(template: Template) -> None:
     assert template.environment("OneFunction") == {
         "SHARED_SECRET": "ssm:/agent/dev/shared-secret",
         "UNSET_SECRET": "ssm:/agent/dev/unset-secret",
@@ -168,7 +168,7 @@ def test_names_and_arns_are_known_before_anything_runs(template: Template) -> No
     }
 
 
-def test_an_unsubstituted_name_in_a_definition_is_refused(template: Template) -> None:
+def test_an_unsubstituted_name_in_a_definition_is_rejected(template: Template) -> None:
     properties = {"DefinitionUri": "statemachines/machine.asl.yaml"}
     resources = {"Machine": {"Type": "AWS::Serverless::StateMachine", "Properties": properties}}
     with pytest.raises(KeyError, match="OneArn"):
@@ -178,7 +178,7 @@ def test_an_unsubstituted_name_in_a_definition_is_refused(template: Template) ->
 # --- functions ----------------------------------------------------------------------------------------------------
 
 
-def test_an_exception_is_what_the_function_answers(aws: AwsServer) -> None:
+def test_an_exception_becomes_the_functions_error_response(aws: AwsServer) -> None:
     def handler(event: Any, context: Context) -> None:
         raise PermissionError("no entry")
 
@@ -188,7 +188,7 @@ def test_an_exception_is_what_the_function_answers(aws: AwsServer) -> None:
     assert any("raise PermissionError" in line for line in body["stackTrace"])
 
 
-def test_a_function_that_cannot_be_imported_fails_with_lambdas_word_for_it(aws: AwsServer) -> None:
+def test_an_import_error_is_reported_as_lambda_reports_it(aws: AwsServer) -> None:
     error, body = invoked(aws, "BrokenFunction")
     assert (error, body["errorType"]) == ("Unhandled", "Runtime.ImportModuleError")
     assert "nothing_of_this_name" in body["errorMessage"]
@@ -228,7 +228,7 @@ def busy(aws: AwsServer, held: Held) -> Iterator[None]:
         assert running.result() == (None, {})
 
 
-def test_beyond_what_is_reserved_an_invocation_is_refused_as_lambda_refuses_it(aws: AwsServer, held: Held) -> None:
+def test_an_invocation_above_reserved_concurrency_is_throttled_as_in_lambda(aws: AwsServer, held: Held) -> None:
     with busy(aws, held), pytest.raises(aws.client("lambda").exceptions.TooManyRequestsException) as refused:
         invoked(aws, "ScarceFunction")
     answer = refused.value.response
@@ -238,14 +238,14 @@ def test_beyond_what_is_reserved_an_invocation_is_refused_as_lambda_refuses_it(a
     assert invoked(aws, "ScarceFunction", Payload=b'{"a": 1}') == (None, {"a": 1})
 
 
-def test_a_state_that_is_refused_ends_in_the_error_that_step_functions_names(aws: AwsServer, held: Held) -> None:
+def test_a_throttled_state_fails_with_the_error_name_of_step_functions(aws: AwsServer, held: Held) -> None:
     arn = "arn:aws:lambda:us-east-1:123456789012:function:ScarceFunction"
     aws.create_machine("refused", machine("Ask", Ask=task(arn)))
     with busy(aws, held):
         assert aws.run("refused").error == "Lambda.TooManyRequestsException"
 
 
-def test_an_event_is_kept_until_there_is_room(aws: AwsServer, held: Held) -> None:
+def test_an_event_is_queued_until_there_is_capacity(aws: AwsServer, held: Held) -> None:
     with busy(aws, held):
         later = aws.client("lambda").invoke(FunctionName="ScarceFunction", InvocationType="Event", Payload=b"{}")
         assert (later["StatusCode"], later["Payload"].read()) == (202, b"")
@@ -254,7 +254,7 @@ def test_an_event_is_kept_until_there_is_room(aws: AwsServer, held: Held) -> Non
 
 
 @pytest.mark.parametrize(("kind", "most"), [("RequestResponse", 6 * 2**20), ("Event", 2**20)])
-def test_a_payload_that_is_too_large_is_refused(aws: AwsServer, held: Held, kind: str, most: int) -> None:
+def test_an_oversized_payload_is_rejected(aws: AwsServer, held: Held, kind: str, most: int) -> None:
     held.may.set()
     invoke = aws.client("lambda").invoke
     with pytest.raises(ClientError, match="RequestEntityTooLargeException") as refused:
@@ -264,7 +264,7 @@ def test_a_payload_that_is_too_large_is_refused(aws: AwsServer, held: Held, kind
     assert answer["Payload"].read() == {"RequestResponse": b"{}", "Event": b""}[kind]
 
 
-def test_reserved_concurrency_is_read_with_the_stages_parameters(template: Template) -> None:
+def test_reserved_concurrency_depends_on_the_stages_parameters(template: Template) -> None:
     def reserved(**parameters: Any) -> int | None:
         return replace(template, parameters={**template.parameters, **parameters}).reserved("ScarceFunction")
 
@@ -272,7 +272,7 @@ def test_reserved_concurrency_is_read_with_the_stages_parameters(template: Templ
     assert template.reserved("OneFunction") is None
 
 
-def test_functions_that_reserve_nothing_share_what_the_account_has_left() -> None:
+def test_functions_without_reserved_concurrency_share_the_rest_of_the_accounts() -> None:
     slots = Slots({"ours": 2}, account=3)
     with slots.taken("one"), slots.taken("ours"), slots.taken("ours"):
         for name, reason in (("two", "Concurrent"), ("ours", "ReservedFunctionConcurrent")):
@@ -346,7 +346,7 @@ def test_a_sealed_token_is_opened_after_a_restart(aws: AwsServer) -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_after_a_restart_an_execution_goes_on_in_its_state(aws: AwsServer, tmp_path: Path, is_known: bool) -> None:
+def test_an_execution_resumes_in_its_state_after_a_restart(aws: AwsServer, tmp_path: Path, is_known: bool) -> None:
     asked: list[dict[str, Any]] = []
     aws.register("request", lambda event, context: asked.append(event))
     aws.register("square", lambda event, context: event["n"] ** 2)
@@ -374,7 +374,7 @@ def test_after_a_restart_an_execution_goes_on_in_its_state(aws: AwsServer, tmp_p
         until(lambda: not kept.exists())
 
 
-def test_a_token_is_taken_while_another_execution_starts(
+def test_a_task_token_is_accepted_while_another_execution_starts(
     aws: AwsServer, waiting: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """moto looks for the token in every execution, also in one that has no environment yet."""
@@ -397,7 +397,7 @@ def test_a_token_is_taken_while_another_execution_starts(
             answer.result()
 
 
-def test_the_same_name_starts_nothing_new(aws: AwsServer, waiting: tuple[str, str]) -> None:
+def test_starting_an_execution_with_a_used_name_starts_nothing(aws: AwsServer, waiting: tuple[str, str]) -> None:
     execution, token = waiting
     sfn = aws.client("stepfunctions")
     arn, name = execution.replace(":execution:", ":stateMachine:").rsplit(":", 1)
@@ -411,7 +411,7 @@ def test_the_same_name_starts_nothing_new(aws: AwsServer, waiting: tuple[str, st
 # --- mail, parameters, keys ---------------------------------------------------------------------------------------
 
 
-def test_a_mail_is_kept_as_its_reader_sees_it(aws: AwsServer) -> None:
+def test_a_mail_is_stored_as_its_recipient_sees_it(aws: AwsServer) -> None:
     message = EmailMessage()
     message["From"], message["To"] = "Qwestly <agent@qwestly.example>", "Maya Okafor <maya@example.com>"
     message["Subject"] = "Your “About” waits for you"
@@ -430,14 +430,14 @@ def test_a_mail_is_kept_as_its_reader_sees_it(aws: AwsServer) -> None:
     }
 
 
-def test_nobody_else_may_send(aws: AwsServer) -> None:
+def test_only_the_configured_sender_may_send_mail(aws: AwsServer) -> None:
     with pytest.raises(ClientError, match="authority"):
         aws.client("sesv2").send_email(
             FromEmailAddress="somebody@elsewhere.example", Content={"Raw": {"Data": b"To: a@b.example\n\nHello"}}
         )
 
 
-def test_a_secret_of_the_template_is_in_parameter_store_where_its_variable_has_a_value(aws: AwsServer) -> None:
+def test_a_template_secret_is_in_parameter_store_if_its_variable_has_a_value(aws: AwsServer) -> None:
     ssm = aws.client("ssm")
     kept = ssm.get_parameter(Name="/agent/dev/shared-secret", WithDecryption=True)["Parameter"]
     assert (kept["Type"], kept["Value"]) == ("SecureString", SECRET)
@@ -445,7 +445,7 @@ def test_a_secret_of_the_template_is_in_parameter_store_where_its_variable_has_a
         ssm.get_parameter(Name="/agent/dev/unset-secret", WithDecryption=True)
 
 
-def test_a_sealed_token_opens_in_its_own_context_alone(aws: AwsServer, template: Template) -> None:
+def test_a_sealed_token_opens_only_in_its_own_context(aws: AwsServer, template: Template) -> None:
     kms = aws.client("kms")
     context = {"approval": "ap_1"}
     for key in ("alias/tokens", template.name("Key"), template.arn("Key")):
@@ -480,19 +480,19 @@ def at(text: str, zone: str = "UTC") -> float:
         ("rate(2 days)", "UTC", "2026-01-05 06:00", "2026-01-07 00:00:20"),
     ],
 )
-def test_a_schedule_is_due_next_by_the_clock_on_the_wall(expression: str, zone: str, after: str, due: str) -> None:
+def test_a_schedules_next_run_follows_local_time(expression: str, zone: str, after: str, due: str) -> None:
     since = at("2026-01-05 00:00:20")
     assert next_time(expression, ZoneInfo(zone), at(after, zone), since) == at(due, zone)
 
 
-def test_a_repeated_hour_is_not_repeated() -> None:
+def test_a_schedule_fires_once_in_the_hour_repeated_by_dst() -> None:
     zone = ZoneInfo("Europe/Berlin")
     second = datetime(2026, 10, 25, 2, 10, fold=1, tzinfo=zone).timestamp()
     assert next_time("cron(30 2 * * ? *)", zone, second, 0) == at("2026-10-26 02:30", "Europe/Berlin")
 
 
 @pytest.mark.parametrize("expression", ["cron(0 0 ? * 1 *)", "rate(0 hours)", "at(2026-01-01T00:00:00)"])
-def test_an_expression_that_no_schedule_of_ours_has_is_refused(expression: str) -> None:
+def test_an_unsupported_schedule_expression_is_rejected(expression: str) -> None:
     with pytest.raises(ValueError, match="does not read"):
         next_time(expression, ZoneInfo("UTC"), 0, 0)
 
@@ -501,7 +501,7 @@ def schedule(name: str, expression: str, enabled: bool = True) -> Schedule:
     return Schedule(name, expression, ZoneInfo("UTC"), "arn:aws:lambda:::function:x", None, enabled)
 
 
-def test_the_clock_tells_what_became_due_and_each_moment_once() -> None:
+def test_the_clock_reports_each_due_time_once() -> None:
     minutely, off = schedule("minutely", "rate(1 minute)"), schedule("off", "rate(1 minute)", enabled=False)
     clock = Clock([minutely, off], now=1_000)
     assert clock.due(1_059) == []
@@ -532,7 +532,7 @@ def test_schedules_are_listed_and_fired_by_hand(aws: AwsServer, template: Templa
 @pytest.mark.parametrize(
     ("uri", "listed"), [("mongodb://127.0.0.1:1", True), ("mongodb+srv://u:p@db.example.net", False)], ids=str
 )
-def test_the_clock_of_the_stack_runs_against_a_local_database_alone(uri: str, listed: bool) -> None:
+def test_the_stacks_clock_runs_only_against_a_local_database(uri: str, listed: bool) -> None:
     port = free_port()
     environment = {"MONGODB_URI": uri, "MONGODB_DATABASE": "candidate_portal"}
     with started(*python("infra.local.aws", "--port", str(port)), **environment) as process:
@@ -599,7 +599,7 @@ def test_every_method_reaches_the_approve_function(
     assert said is None or answer.text == said
 
 
-def test_the_event_is_that_of_a_function_url(http: httpx2.Client, aws: AwsServer) -> None:
+def test_the_event_has_the_format_of_a_function_url(http: httpx2.Client, aws: AwsServer) -> None:
     aws.register("tells-its-event", lambda event, context: event)
     with front_with(aws.url, "tells-its-event") as client:
         headers = {"Cookie": "a=b; c=d", "User-Agent": "Robot", "X-Mixed": "Case"}
@@ -621,7 +621,7 @@ def test_the_event_is_that_of_a_function_url(http: httpx2.Client, aws: AwsServer
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/approve/%0a", "/approve/%00", "/approve/a%3Fb%23c", '/approve/a|b"', "/approve/"])
-def test_a_path_reaches_the_approve_function_byte_for_byte(aws: AwsServer, http: httpx2.Client, path: str) -> None:
+def test_a_path_reaches_the_approve_function_unchanged(aws: AwsServer, http: httpx2.Client, path: str) -> None:
     aws.register("tells-its-path", lambda event, context: [event["rawPath"], event["rawQueryString"]])
     with front_with(aws.url, "tells-its-path") as client:
         assert client.get("/", extensions={"target": path.encode()}).json() == [path, ""]
@@ -650,14 +650,14 @@ def test_a_schedule_is_fired_from_the_command_line(http: httpx2.Client) -> None:
     assert fire("nobody").said == "There is no such schedule."
 
 
-def test_a_page_elsewhere_fires_no_schedule(http: httpx2.Client) -> None:
+def test_a_page_of_another_origin_cannot_fire_a_schedule(http: httpx2.Client) -> None:
     own = f"http://{http.base_url.host}:{http.base_url.port}"
     assert http.post("/local/schedules/sweep", headers={"Origin": own}).status_code == 200
     for origin in ("https://evil.example", "null", ORIGIN):
         assert http.post("/local/schedules/sweep", headers={"Origin": origin}).status_code == 403
 
 
-def test_a_mail_is_shown_without_power_and_its_links_open_elsewhere(http: httpx2.Client, aws: AwsServer) -> None:
+def test_a_mail_is_shown_sandboxed_and_its_links_open_in_a_new_tab(http: httpx2.Client, aws: AwsServer) -> None:
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = "agent@qwestly.example", "maya@example.com", "Hello"
     message.set_content("<text>")

@@ -40,7 +40,7 @@ def made() -> Iterator[Any]:
 
 
 @pytest.mark.thorough
-def test_moto_makes_what_it_knows(made: Any) -> None:
+def test_moto_creates_the_resources_it_supports(made: Any) -> None:
     types = {body["Type"] for body in parse(BOOTSTRAP.read_text())["Resources"].values()}
     assert types - get_model_map().keys() == NOT_MADE
     stack = made("cloudformation").describe_stack_resources(StackName="qwestly-bootstrap-staging")
@@ -50,7 +50,7 @@ def test_moto_makes_what_it_knows(made: Any) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("role", "environment"), [("deploy", "staging"), ("smoke", "smoke")])
-def test_only_a_job_of_its_environment_takes_over_a_role(made: Any, role: str, environment: str) -> None:
+def test_only_a_job_of_the_right_environment_can_assume_a_role(made: Any, role: str, environment: str) -> None:
     found = made("iam").get_role(RoleName=f"qwestly-{role}-staging")["Role"]
     [statement] = found["AssumeRolePolicyDocument"]["Statement"]
     issuer = "token.actions.githubusercontent.com"
@@ -65,13 +65,13 @@ def test_only_a_job_of_its_environment_takes_over_a_role(made: Any, role: str, e
 
 
 @pytest.mark.thorough
-def test_the_bucket_is_there_and_encrypted(made: Any) -> None:
+def test_the_bucket_exists_and_is_encrypted(made: Any) -> None:
     encryption = made("s3").get_bucket_encryption(Bucket="qwestly-artifacts-staging-123456789012")
     [rule] = encryption["ServerSideEncryptionConfiguration"]["Rules"]
     assert rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
 
 
-def test_the_policies_of_a_role_fit_into_it() -> None:
+def test_a_roles_policies_stay_within_the_size_limit() -> None:
     """10,240 characters without blanks in a role's own policies, 6,144 in a managed one."""
     stack = Stack.of(parse(BOOTSTRAP.read_text()), "qwestly-bootstrap-staging", GIVEN)
     for name in stack.roles():
@@ -99,6 +99,6 @@ def size_of(stack: Stack, value: Any) -> int:
 
 
 @pytest.mark.parametrize("stage", ["dev", "staging", "prod", "eu"])
-def test_a_stage_has_the_name_and_the_path_that_its_bootstrap_counts_on(stage: str) -> None:
+def test_a_stage_has_the_name_and_path_its_bootstrap_expects(stage: str) -> None:
     assert Stage.load(stage).stack == f"qwestly-agent-{stage}"
     assert Stage.load(stage).parameter("ConfigurationPath") == f"/qwestly-agent/{stage}"

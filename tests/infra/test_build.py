@@ -58,7 +58,7 @@ def server(layer: Layer, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.nightly
-def test_chat_starts_from_the_layer_alone_and_says_that_it_is_ready(server: subprocess.Popen[str]) -> None:
+def test_the_chat_starts_from_the_layer_alone_and_reports_ready(server: subprocess.Popen[str]) -> None:
     assert server.stdout
     said: list[str] = []
     while not (address := re.search(r"running on http://127\.0\.0\.1:(\d+)", said[-1] if said else "")):
@@ -71,7 +71,7 @@ def test_chat_starts_from_the_layer_alone_and_says_that_it_is_ready(server: subp
     connection.close()
 
 
-def test_every_module_is_compiled_so_that_a_read_only_folder_costs_no_cold_start(layer: Layer) -> None:
+def test_every_module_is_precompiled_for_the_read_only_folder(layer: Layer) -> None:
     tag = subprocess.check_output([layer.python, "-c", "import sys; print(sys.implementation.cache_tag)"], text=True)
     sources = list(layer.packages.rglob("*.py"))
     assert {source.relative_to(layer.packages).parts[0] for source in sources} == {"qwestly_agent", "anyio"}
@@ -79,14 +79,14 @@ def test_every_module_is_compiled_so_that_a_read_only_folder_costs_no_cold_start
         assert (source.parent / "__pycache__" / f"{source.stem}.{tag.strip()}.pyc").is_file(), source
 
 
-def test_the_bytecode_is_never_checked_against_its_source(layer: Layer) -> None:
+def test_bytecode_is_not_validated_against_its_source(layer: Layer) -> None:
     compiled = list(layer.packages.rglob("*.pyc"))
     assert compiled
     # PEP 552: the second word of the header is 1 where a hash is kept and not compared.
     assert {int.from_bytes(file.read_bytes()[4:8], "little") for file in compiled} == {1}
 
 
-def test_a_traceback_names_the_place_in_lambda_and_not_that_of_the_build(layer: Layer) -> None:
+def test_a_traceback_shows_lambda_paths_instead_of_build_paths(layer: Layer) -> None:
     [own] = layer.packages.glob("qwestly_agent/base/__pycache__/settings.*.pyc")
     for compiled, path in [
         (own, "qwestly_agent/base/settings.py"),
@@ -96,13 +96,13 @@ def test_a_traceback_names_the_place_in_lambda_and_not_that_of_the_build(layer: 
         assert str(layer.packages).encode() not in compiled.read_bytes()
 
 
-def test_a_traceback_through_others_still_has_their_files_and_lines(layer: Layer) -> None:
+def test_a_traceback_through_dependencies_keeps_their_files_and_lines(layer: Layer) -> None:
     command = [layer.python, "-S", "-c", "import jwt; jwt.decode('x', 'y', ['HS256'])"]
     died = subprocess.run(command, env={"PYTHONPATH": str(layer.packages)}, capture_output=True, text=True)
     assert re.search(r'File "/opt/python/jwt/api_jws.py", line \d+, in _load', died.stderr), died.stderr
 
 
-def test_the_layer_knows_the_time_zones_of_users_where_the_system_has_none(layer: Layer) -> None:
+def test_the_layer_has_time_zones_even_if_the_system_has_none(layer: Layer) -> None:
     command = [layer.python, "-S", "-c", "import zoneinfo; print(zoneinfo.ZoneInfo('America/Argentina/Ushuaia'))"]
     environment = {"PYTHONPATH": str(layer.packages), "PYTHONTZPATH": ""}
     assert subprocess.check_output(command, env=environment, text=True) == "America/Argentina/Ushuaia\n"
@@ -113,7 +113,7 @@ ARCHITECTURES = sorted(("x86_64", "aarch64"), key=lambda each: each != platform.
 
 
 @pytest.mark.parametrize("architecture", sample(ARCHITECTURES, 1))
-def test_the_layer_leaves_room_below_the_limit(architecture: str, layer: Layer, tmp_path: Path) -> None:
+def test_the_layer_stays_well_below_the_size_limit(architecture: str, layer: Layer, tmp_path: Path) -> None:
     is_ours = architecture == platform.machine()
     packages = layer.packages if is_ours else build_layer(tmp_path, layer.python, architecture)
     assert unpacked_size(packages) < UNPACKED_LIMIT
@@ -133,7 +133,7 @@ def test_the_layer_describes_every_recorded_operation(layer: Layer) -> None:
 
 
 @pytest.mark.nightly
-def test_no_door_imports_what_it_does_without(layer: Layer) -> None:
+def test_no_handler_imports_modules_it_does_not_need(layer: Layer) -> None:
     """Includes the AWS clients. `make build` prints the costs, and a benchmark measures them."""
     handlers = handlers_of(Template.load())
     assert {each.name: dear_imports(layer, each) for each in handlers} == {

@@ -249,13 +249,13 @@ def prepare(agent: Agent, name: str) -> str | None:
     return agent.write("PUT", "/cards/dr_1", CARD).json()["version"]
 
 
-def test_the_document_is_an_openapi_document() -> None:
+def test_the_document_is_valid_openapi() -> None:
     validate(DOCUMENT)
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_each_answer_that_the_document_names_is_given_as_it_says(agent: Agent, judge: Judge) -> None:
+def test_each_documented_response_is_returned_as_documented(agent: Agent, judge: Judge) -> None:
     for name, write in WRITES.items():
         user, key = agent.another(), uuid.uuid4().hex
         parts = (write.method, write.path, write.body)
@@ -316,7 +316,7 @@ def _finished(agent: Agent, key: str) -> Any:
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_repeated_key_has_its_effect_once_though_the_version_moved_on(agent: Agent, name: str) -> None:
+def test_a_repeated_idempotency_key_has_one_effect_despite_a_newer_version(agent: Agent, name: str) -> None:
     write, version, key = WRITES[name], prepare(agent, name), uuid.uuid4().hex
     first = agent.write(write.method, write.path, write.body, version, key)
     assert first.status_code in (200, 202)
@@ -327,14 +327,14 @@ def test_a_repeated_key_has_its_effect_once_though_the_version_moved_on(agent: A
     assert (agent.cards(), agent.document(CANDIDATES)) == before
 
 
-def test_an_application_that_nobody_delivers_is_refused_and_not_kept(agent: Agent) -> None:
+def test_an_application_that_cannot_be_delivered_is_rejected_and_not_stored(agent: Agent) -> None:
     undelivered = {**APPLICATION, "job": {**APPLICATION["job"], "source": "elsewhere"}}
     refused = agent.write("PUT", "/applications/job_1", undelivered)
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_delivered")
     assert agent.document(APPLICATIONS) == {}
 
 
-def test_forty_of_one_key_at_once_have_one_effect(agent: Agent) -> None:
+def test_forty_concurrent_requests_with_one_key_have_one_effect(agent: Agent) -> None:
     agent.write("PATCH", "/profile", {"headline": "Before"})
     version = agent.ask("GET", "/profile").json()["version"]
     key = uuid.uuid4().hex
@@ -348,7 +348,7 @@ def test_forty_of_one_key_at_once_have_one_effect(agent: Agent) -> None:
     assert agent.document(CANDIDATES)["version"] == int(version) + 1
 
 
-def test_one_of_forty_changes_of_one_version_wins(agent: Agent) -> None:
+def test_one_of_forty_concurrent_changes_to_a_version_wins(agent: Agent) -> None:
     version = agent.write("PATCH", "/profile", {"headline": "Before"}).json()["version"]
 
     def send(number: int) -> httpx2.Response:
@@ -361,7 +361,7 @@ def test_one_of_forty_changes_of_one_version_wins(agent: Agent) -> None:
     assert {answer.status_code for answer in answers} == {200, 412}
 
 
-def test_a_refused_request_leaves_its_key_unused(agent: Agent) -> None:
+def test_a_rejected_request_does_not_use_up_its_key(agent: Agent) -> None:
     version, key = agent.write("PATCH", "/profile", {"headline": "Before"}).json()["version"], uuid.uuid4().hex
     assert agent.write("PATCH", "/profile", {"headline": "After"}, "no-such", key).status_code == 412
     assert agent.ask("GET", f"/operations/{key}").status_code == 404
@@ -369,9 +369,7 @@ def test_a_refused_request_leaves_its_key_unused(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("server", ["the stub"], indirect=True)
-def test_a_write_that_the_database_breaks_off_does_not_continue_for_ever(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_aborted_by_the_database_is_not_retried_forever(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*_: object) -> str:
         raise OperationFailure("database is locked")
 
@@ -392,7 +390,7 @@ def content_of(agent: Agent) -> dict[str, Any]:
     return {name: kept[name] for name in CARD}
 
 
-def test_a_changed_subject_is_told_with_its_version_and_left_alone(agent: Agent) -> None:
+def test_a_conflict_returns_the_current_version_and_changes_nothing(agent: Agent) -> None:
     seen = agent.write("PATCH", "/profile", {"headline": "Seen"}).json()["version"]
     now = agent.write("PATCH", "/profile", {"location": "Lisbon"}, seen).json()["version"]
     refused = agent.write("PATCH", "/profile", {"headline": "Late"}, seen)
@@ -401,9 +399,7 @@ def test_a_changed_subject_is_told_with_its_version_and_left_alone(agent: Agent)
 
 
 @pytest.mark.parametrize("body", [{"headline": "New", "roles": ["Lead"]}, {"roles": ["Lead"]}], ids=["both", "one"])
-def test_profile_and_preferences_are_set_in_one_step_from_what_was_seen_of_both(
-    agent: Agent, body: dict[str, Any]
-) -> None:
+def test_profile_and_preferences_change_together_if_both_versions_match(agent: Agent, body: dict[str, Any]) -> None:
     seen = agent.write("PATCH", "/profile", {"headline": "Seen"}).json()["version"]
     agent.write("PATCH", "/preferences", {"roles": ["Engineer"]})
     assert agent.write("PATCH", "/profile", body, seen).status_code == 412
@@ -419,7 +415,7 @@ def test_profile_and_preferences_are_set_in_one_step_from_what_was_seen_of_both(
     assert (refused.status_code, agent.document(PREFERENCES)["roles"]) == (422, ["Lead"])
 
 
-def test_positions_are_replaced_as_a_whole_and_one_that_stands_stays_the_same_document(agent: Agent) -> None:
+def test_positions_are_replaced_as_a_whole_and_unchanged_ones_keep_their_document(agent: Agent) -> None:
     pianos = {"title": "Tuner", "company": "Harcourt", "start": "2019-03", "end": "2021"}
     cello = {"company": "Ulster Orchestra", "start": "2021", "end": "present", "lines": ["Solo.", "Toured – 日本."]}
     seen = agent.write("PATCH", "/profile", {"positions": [pianos], "headline": "Tuner"}).json()["version"]
@@ -436,7 +432,7 @@ def test_positions_are_replaced_as_a_whole_and_one_that_stands_stays_the_same_do
     assert agent.document(CANDIDATES)["headline"] == "Tuner"
 
 
-def test_preferences_are_made_with_the_profile_where_there_are_none(agent: Agent) -> None:
+def test_missing_preferences_are_created_with_the_profile(agent: Agent) -> None:
     assert agent.write("PATCH", "/profile", {"work_mode": "remote", "headline": "New"}).status_code == 200
     assert (agent.document(CANDIDATES)["headline"], agent.document(PREFERENCES)["work_mode"]) == ("New", "remote")
     version = agent.ask("GET", "/preferences").json()["version"]
@@ -450,7 +446,7 @@ def test_an_existing_subject_is_not_created_again(agent: Agent) -> None:
     assert content_of(agent) == CARD
 
 
-def test_a_document_that_others_wrote_without_a_version_is_changed_once(agent: Agent) -> None:
+def test_an_unversioned_document_of_another_system_is_changed_once(agent: Agent) -> None:
     agent.insert(PREFERENCES, roles=["Old"])
     seen = agent.ask("GET", "/preferences").json()["version"]
     assert agent.write("PATCH", "/preferences", {"roles": ["New"]}, seen).status_code == 200
@@ -458,7 +454,7 @@ def test_a_document_that_others_wrote_without_a_version_is_changed_once(agent: A
     assert agent.document(PREFERENCES)["roles"] == ["New"]
 
 
-def test_the_versions_of_a_deleted_card_do_not_come_back(agent: Agent) -> None:
+def test_a_deleted_cards_versions_are_not_reused(agent: Agent) -> None:
     seen = [agent.write("PUT", "/cards/dr_1", CARD).json()["version"]]
     seen.append(agent.write("PUT", "/cards/dr_1", CARD, seen[-1]).json()["version"])
     assert agent.write("DELETE", "/cards/dr_1", version=seen[-1]).json()["version"] is None
@@ -470,14 +466,14 @@ def test_the_versions_of_a_deleted_card_do_not_come_back(agent: Agent) -> None:
 # --- what each does ---------------------------------------------------------------------------------------------------
 
 
-def test_a_card_is_published_word_for_word_and_is_not_active_by_that(agent: Agent) -> None:
+def test_publishing_stores_a_card_verbatim_without_activating_it(agent: Agent) -> None:
     answer = agent.write("PUT", "/cards/dr_1", CARD).json()
     assert answer["result"]["card_id"] == "dr_1"
     kept = agent.document(CARDS, card_id="dr_1")
     assert (content_of(agent), kept["active"]) == (CARD, False)
 
 
-def test_one_card_is_active_and_both_move_on_when_that_changes(agent: Agent) -> None:
+def test_only_one_card_is_active_and_switching_bumps_both_versions(agent: Agent) -> None:
     stranger = agent.another()
     for user, card_id in ((stranger, "dr_0"), (agent, "dr_1"), (agent, "dr_2")):
         version = user.write("PUT", f"/cards/{card_id}", CARD).json()["version"]
@@ -487,7 +483,7 @@ def test_one_card_is_active_and_both_move_on_when_that_changes(agent: Agent) -> 
     assert agent.document(CARDS, card_id="dr_1")["version"] == 1 + 2
 
 
-def test_an_active_card_that_is_published_anew_stays_active(agent: Agent) -> None:
+def test_an_active_card_stays_active_when_republished(agent: Agent) -> None:
     version = agent.write("PUT", "/cards/dr_1", CARD).json()["version"]
     version = agent.write("POST", "/cards/dr_1/activation", version=version).json()["version"]
     agent.write("PUT", "/cards/dr_1", {**CARD, "style": "story"}, version)
@@ -495,7 +491,7 @@ def test_an_active_card_that_is_published_anew_stays_active(agent: Agent) -> Non
     assert (kept["style"], kept["active"]) == ("story", True)
 
 
-def test_an_ingestion_goes_on_after_it_was_accepted(agent: Agent) -> None:
+def test_an_ingestion_continues_after_it_was_accepted(agent: Agent) -> None:
     agent.server.misbehave("ingestion_waits")
     key = uuid.uuid4().hex
     assert agent.write("POST", "/linkedin/profile", SOURCE, key=key).status_code == 202
@@ -529,7 +525,7 @@ def test_an_ingestion_overtaken_by_another_change_fails(agent: Agent) -> None:
     assert agent.document(LINKEDIN)["url"] == "theirs"
 
 
-def test_a_linkedin_profile_that_was_just_read_is_read_again_only_on_request(agent: Agent) -> None:
+def test_a_recently_read_linkedin_profile_is_read_again_only_on_request(agent: Agent) -> None:
     key = uuid.uuid4().hex
     agent.write("POST", "/linkedin/profile", SOURCE, key=key)
     version = until(lambda: _finished(agent, key))["version"]
@@ -538,7 +534,7 @@ def test_a_linkedin_profile_that_was_just_read_is_read_again_only_on_request(age
     assert agent.write("POST", "/linkedin/profile", SOURCE, version).status_code == 202
 
 
-def test_a_suggestion_for_linkedin_is_kept_word_for_word_and_only_the_same_drafts_is_replaced(agent: Agent) -> None:
+def test_a_linkedin_suggestion_is_stored_verbatim_and_replaces_only_its_own_draft(agent: Agent) -> None:
     path, again = "/linkedin-profile/suggestions", {**ABOUT, "text": "Otherwise."}
     first = agent.write("PUT", f"{path}/dr_1", ABOUT).json()
     assert (first["subject"], first["result"]) == ("linkedin-profile/suggestions/dr_1", {"draft_id": "dr_1"})
@@ -550,7 +546,7 @@ def test_a_suggestion_for_linkedin_is_kept_word_for_word_and_only_the_same_draft
     assert agent.document(LINKEDIN) == {}, "what was read from LinkedIn is something else"
 
 
-def test_a_document_becomes_chunks_that_are_found_and_a_new_text_takes_their_place(agent: Agent) -> None:
+def test_a_document_is_stored_in_searchable_chunks_that_new_text_replaces(agent: Agent) -> None:
     version = agent.write("PUT", "/documents/res_1", RESUME).json()["version"]
     chunks = agent.server.find(CHUNKS, user_id=agent.user_id)
     assert len(chunks) > 1
@@ -563,7 +559,7 @@ def test_a_document_becomes_chunks_that_are_found_and_a_new_text_takes_their_pla
 # --- whose, and what ------------------------------------------------------------------------------------------------
 
 
-def test_nobody_touches_or_asks_about_what_is_somebody_elses(agent: Agent) -> None:
+def test_users_cannot_read_or_change_data_of_other_users(agent: Agent) -> None:
     key, stranger = uuid.uuid4().hex, agent.another()
     version = agent.write("PUT", "/cards/dr_1", CARD, key=key).json()["version"]
     assert stranger.ask("GET", "/cards/dr_1").status_code == 404
@@ -614,7 +610,7 @@ UNWANTED = {
 
 
 @pytest.mark.parametrize(("method", "path", "body"), UNWANTED.values(), ids=list(UNWANTED))
-def test_a_field_outside_of_the_list_is_refused(agent: Agent, method: str, path: str, body: Any) -> None:
+def test_a_field_outside_the_allow_list_is_rejected(agent: Agent, method: str, path: str, body: Any) -> None:
     headers = {"If-None-Match": "*", "Idempotency-Key": uuid.uuid4().hex}
     headers |= {"Authorization": f"Bearer {token(agent.user_id)}", "Content-Type": "application/json"}
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -626,7 +622,7 @@ def test_a_field_outside_of_the_list_is_refused(agent: Agent, method: str, path:
     assert not any(agent.document(collection) for collection in collections)
 
 
-def test_the_writable_fields_are_the_readable_ones_without_the_name() -> None:
+def test_the_writable_fields_are_the_readable_ones_except_the_name() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     fields = {*READ_FIELDS[CANDIDATES], *READ_FIELDS[PREFERENCES]}
     assert {*schemas["ProfileChange"]["properties"]} == (fields | {"positions"}) - {"name"}
@@ -651,7 +647,7 @@ WRONG_TOKENS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("changes", WRONG_TOKENS.values(), ids=list(WRONG_TOKENS))
-def test_a_token_that_is_not_as_the_document_says_is_refused(agent: Agent, changes: dict[str, Any]) -> None:
+def test_a_token_that_violates_the_document_is_rejected(agent: Agent, changes: dict[str, Any]) -> None:
     refused = agent.ask("GET", "/profile", Authorization=f"Bearer {token(agent.user_id, **changes)}")
     assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthorized")
 
@@ -674,7 +670,7 @@ def test_a_precondition_is_one_version_or_none(agent: Agent, headers: dict[str, 
 
 
 @pytest.mark.parametrize("server", ["the stub"], indirect=True)
-def test_faults_can_be_ordered_over_http(agent: Agent) -> None:
+def test_faults_can_be_injected_over_http(agent: Agent) -> None:
     control = agent.server.url.partition("/api")[0] + "/_control"
     with httpx2.Client() as http:
         assert http.post(f"{control}/faults", json={"faults": ["drop_after"]}).status_code == 200
@@ -704,11 +700,11 @@ LOCAL = {"QWESTLY_CANDIDATE_API_SECRET": API_SECRET, "MONGODB_URI": "mongodb://1
     ],
     ids=["loopback", "named as local", "somebody's real data", "no secret", "nothing"],
 )
-def test_the_stub_writes_into_nobodys_real_data(environment: dict[str, str], there: bool) -> None:
+def test_the_stub_never_writes_to_real_data(environment: dict[str, str], there: bool) -> None:
     assert (api_of(environment) is not None) is there
 
 
-def test_the_stub_says_that_its_database_is_missing() -> None:
+def test_the_stub_reports_a_missing_database() -> None:
     with pytest.raises(SystemExit, match="MONGODB_URI"):
         api_of({**LOCAL, "MONGODB_URI": ""})
 
@@ -752,7 +748,7 @@ async def test_our_clients_requests_match_the_document(agent: Agent) -> None:
         )
 
 
-def test_our_client_names_what_may_be_set_as_the_document_does() -> None:
+def test_our_clients_writable_fields_match_the_document() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     fields = {*get_args(ProfileField), *get_args(Positions), *get_args(Preference)}
     assert fields == {*schemas["ProfileChange"]["properties"]}
@@ -760,7 +756,7 @@ def test_our_client_names_what_may_be_set_as_the_document_does() -> None:
 
 
 @pytest.mark.thorough
-def test_the_reference_hears_what_is_signed_and_nothing_else() -> None:
+def test_the_reference_accepts_only_signed_events() -> None:
     put = list[dict[str, Any]]()
 
     class Bridge:

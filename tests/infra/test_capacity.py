@@ -30,18 +30,18 @@ def broken(load: Load, limits: Limits = LIMITS, cluster: capacity.Cluster = LARG
 
 
 @pytest.mark.parametrize(("users", "cluster"), PROMISED.items())
-def test_a_promised_size_holds(users: int, cluster: str) -> None:
+def test_a_promised_capacity_is_confirmed(users: int, cluster: str) -> None:
     assert broken(Load(users), cluster=CLUSTERS[cluster]) == {}
 
 
-def test_a_promised_size_that_does_not_hold_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_promised_capacity_that_is_not_met_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capacity, "PROMISED", {50_000: "M30"})
     monkeypatch.setattr(capacity, "SIZES", {50_000: "M30"})
     with pytest.raises(Broken, match=r"disk.*memory of the vectors"):
         table(50_000)
 
 
-def test_work_beyond_a_sweeps_limit_waits_and_is_told() -> None:
+def test_work_beyond_a_sweeps_limit_waits_and_is_reported() -> None:
     assert broken(Load(), replace(LIMITS, conversations_a_sweep=40, nights=LIMITS.nights[:1])).keys() == {
         "conversations to read for memories",
         "the longest wait to be read, beside the ten minutes of silence",
@@ -50,12 +50,12 @@ def test_work_beyond_a_sweeps_limit_waits_and_is_told() -> None:
     }
 
 
-def test_users_who_wait_for_a_night_are_counted_whether_they_are_served_or_not() -> None:
+def test_users_waiting_for_a_night_are_counted_whether_served_or_not() -> None:
     row = broken(Load(70_000))["users to consolidate"]
     assert (row.needed, row.limit) == (8_400, 7_500)
 
 
-def test_searches_that_become_due_in_one_zone_wait_longer_than_an_alarm_allows() -> None:
+def test_searches_due_in_one_time_zone_exceed_the_alarms_wait() -> None:
     assert broken(Load(30_000)) == {}
     assert broken(Load(30_000, ONE_ZONE)).keys() == {"the longest wait of a nightly job search"}
 
@@ -65,17 +65,17 @@ def test_vectors_of_a_year_fill_the_memory_of_their_index(monkeypatch: pytest.Mo
     assert broken(Load(50_000), cluster=CLUSTERS["M50"]).keys() == {"memory of the vectors' indexes"}
 
 
-def test_connections_of_two_versions_with_their_monitors_are_counted() -> None:
+def test_connections_are_counted_for_two_versions_including_monitors() -> None:
     reserved, unreserved = 50 + 15 + 10 + 50, 75
     assert LIMITS.connections == 2 * (reserved + unreserved) * (5 + 1)
 
 
-def test_a_stage_breaks_at_its_computed_limit_and_not_before() -> None:
+def test_a_stage_fails_at_its_computed_limit_and_not_before() -> None:
     at, row = first_to_break(ALL_ZONES, LIMITS, LARGEST)
     assert broken(Load(at - 1_000)) == {}
     assert row.what in broken(Load(at))
 
 
-def test_a_state_of_a_map_is_paid_for_each_item_and_one_outside_of_it_once() -> None:
+def test_a_state_inside_a_map_costs_per_item_and_one_outside_costs_once() -> None:
     assert costs.path_of("consolidate") == ("find_users", "each_user", "sum_up", "all_users", "consolidated")
     assert costs.path_of("consolidate", "each_user") == ("plan", "replacements", "nothing_to_replace")

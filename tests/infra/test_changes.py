@@ -98,7 +98,7 @@ WIDER: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("before", "after", "line"), WIDER, ids=[line[:40] for _, _, line in WIDER])
-def test_each_right_that_becomes_wider_is_listed(before: Any, after: Any, line: str) -> None:
+def test_each_widened_permission_is_listed(before: Any, after: Any, line: str) -> None:
     *_, title, wider = told(before, after)
     assert (title, wider) == ("### Rights widened: 1", f"- {line}")
 
@@ -115,7 +115,7 @@ def test_a_change_that_grants_nothing_more_is_not_listed(before: Any, after: Any
     assert told(before, after)[-1] == "### Rights widened: none"
 
 
-def test_another_trust_is_a_wider_right() -> None:
+def test_a_changed_trust_policy_counts_as_a_wider_permission() -> None:
     after = copy.deepcopy(template())
     after["Resources"]["Role"]["Properties"]["AssumeRolePolicyDocument"] = {"Statement": []}
     assert told(template(), after)[-1] == "- Role: its AssumeRolePolicyDocument differs"
@@ -131,7 +131,7 @@ def aws() -> Iterator[AwsServer]:
 
 
 @pytest.mark.thorough
-def test_a_stack_is_made_by_the_change_set_that_was_shown_and_its_calls_stand_in_the_table_of_rights(
+def test_a_stack_is_created_by_the_printed_change_set_with_only_listed_calls(
     aws: AwsServer,
 ) -> None:
     cloudformation = aws.client("cloudformation")

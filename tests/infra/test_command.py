@@ -38,13 +38,13 @@ def run() -> Run:
     return run
 
 
-def test_the_script_that_is_installed_is_this_command() -> None:
+def test_the_installed_script_is_this_command() -> None:
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     module, _, function = scripts["qwestly-agent"].partition(":")
     assert callable(getattr(import_module(module), function))
 
 
-def test_help_lists_each_command_without_importing_what_they_need(run: Run) -> None:
+def test_help_lists_each_command_without_importing_its_dependencies(run: Run) -> None:
     said = run("--help", options=("-X", "importtime"))
     assert said.returncode == 0
     assert [
@@ -54,7 +54,7 @@ def test_help_lists_each_command_without_importing_what_they_need(run: Run) -> N
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_tells_what_it_takes(run: Run, name: str) -> None:
+def test_each_command_describes_its_arguments(run: Run, name: str) -> None:
     said = run(name, "--help")
     assert (said.returncode, said.stderr) == (0, "")
     assert said.stdout.startswith(f"usage: qwestly-agent {name} ")
@@ -80,14 +80,14 @@ def test_each_command_tells_what_it_takes(run: Run, name: str) -> None:
         "fire --stage dev",
     ],
 )
-def test_wrong_usage_exits_with_two_and_says_what_is_wrong(run: Run, typed: str) -> None:
+def test_wrong_usage_exits_with_2_and_an_explanation(run: Run, typed: str) -> None:
     said = run(*typed.split())
     assert (said.returncode, said.stdout) == (2, "")
     assert "error: " in said.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("typed", ["brake show", "extractions list", "mongo check", "memories list --user u"])
-def test_a_setting_that_is_missing_exits_with_two(run: Run, typed: str) -> None:
+def test_a_missing_setting_exits_with_2(run: Run, typed: str) -> None:
     said = run(*typed.split())
     assert said.returncode == 2
     assert said.stderr.endswith("error: Missing in the environment: MONGODB_URI, MONGODB_DATABASE.\n")
@@ -95,18 +95,18 @@ def test_a_setting_that_is_missing_exits_with_two(run: Run, typed: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("typed", ["brake show", "extractions list", "mongo check"])
-def test_a_database_that_is_gone_exits_with_one(run: Run, typed: str) -> None:
+def test_an_unreachable_database_exits_with_1(run: Run, typed: str) -> None:
     said = run(*typed.split(), MONGODB_URI="mongodb://127.0.0.1:9", MONGODB_DATABASE="any")
     assert (said.returncode, said.stderr) == (1, "The database at MONGODB_URI cannot be reached.\n")
 
 
-def test_a_command_of_aws_without_its_settings_says_so_in_a_line(run: Run) -> None:
+def test_an_aws_command_without_settings_prints_one_line(run: Run) -> None:
     said = run("release", "list", "--stage", "dev", AWS_EC2_METADATA_DISABLED="true", AWS_CONFIG_FILE="/nowhere")
     assert (said.returncode, said.stdout) == (1, "")
     assert said.stderr == "AWS cannot be asked: You must specify a region.\n"
 
 
-def test_make_help_lists_each_target_that_says_what_it_does() -> None:
+def test_make_help_lists_each_described_target() -> None:
     said = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
     rules = [
         line.partition(":")[0] for line in (ROOT / "Makefile").read_text().splitlines() if re.match(r"\S+:.*## ", line)
@@ -124,7 +124,7 @@ def mongo() -> Iterator[str]:
         yield uri
 
 
-def test_the_brakes_calls_stand_in_the_table_of_rights(
+def test_the_brake_commands_calls_are_in_the_table_of_rights(
     parameter_store: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in parameter_store.items():
@@ -142,7 +142,7 @@ def parameter_store(mongo: str) -> Iterator[dict[str, str]]:
         yield aws.variables
 
 
-def test_a_stages_database_is_the_one_behind_its_reference(
+def test_a_stages_database_is_resolved_from_its_reference(
     run: Run, mongo: str, parameter_store: dict[str, str]
 ) -> None:
     pulled = run("brake", "on", "--stage", "staging", **parameter_store, MONGODB_URI="mongodb://127.0.0.1:9")
@@ -154,20 +154,20 @@ def test_a_stages_database_is_the_one_behind_its_reference(
 
 
 @pytest.mark.nightly
-def test_an_admin_connects_in_place_of_the_stages_user(run: Run, mongo: str, parameter_store: dict[str, str]) -> None:
+def test_an_admin_connects_instead_of_the_stages_user(run: Run, mongo: str, parameter_store: dict[str, str]) -> None:
     made = run("mongo", "apply", "--stage", "staging", **parameter_store)
     assert (made.returncode, made.stderr) == (0, "")
     refused = run("mongo", "check", "--stage", "staging", **parameter_store, ADMIN_MONGODB_URI="mongodb://127.0.0.1:9")
     assert (refused.returncode, refused.stderr) == (1, "The database at MONGODB_URI cannot be reached.\n")
 
 
-def test_no_setting_of_a_stage_names_an_account_that_is_not_its_own() -> None:
+def test_no_stage_setting_names_another_account() -> None:
     stage = Stage.load("prod")
     assert stage.environment["MONGODB_URI"] == "ssm:/qwestly-agent/prod/mongodb-uri"
     assert [value for value in stage.environment.values() if value.startswith("arn:")] == []
 
 
-def test_where_functions_differ_the_chats_setting_counts() -> None:
+def test_if_functions_differ_the_chats_setting_is_used() -> None:
     environment = Stage.load("prod").environment
     assert environment["MONGODB_URI"] == "ssm:/qwestly-agent/prod/mongodb-uri"
     assert environment["READER_MONGODB_URI"] == "ssm:/qwestly-agent/prod/mongodb-reader-uri"
@@ -177,7 +177,7 @@ def test_where_functions_differ_the_chats_setting_counts() -> None:
 # --- what is kept on this machine -------------------------------------------------------------------------------------
 
 
-def test_reset_clears_what_is_kept_on_this_machine_once_no_stack_runs(tmp_path: Path) -> None:
+def test_reset_clears_local_data_only_if_no_stack_runs(tmp_path: Path) -> None:
     (tmp_path / "infra").symlink_to(ROOT / "infra")
     kept = tmp_path / ".local"
     (kept / "data").mkdir(parents=True)

@@ -17,7 +17,7 @@ I would like to work in Lisbon
 </evidence>"""
 
 
-def test_a_place_is_no_reason_and_what_the_person_has_is_no_drawback() -> None:
+def test_a_place_is_no_reason_and_a_skill_the_person_has_is_no_drawback() -> None:
     [job] = compare_jobs([PROMPT])["jobs"]
     assert job["reasons_for"][0]["text"] == "You can do it: “Senior Product Manager”"
     assert "lisbon" not in str([each["text"] for each in job["reasons_for"]]).lower()

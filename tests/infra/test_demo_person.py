@@ -20,20 +20,20 @@ def months(start: str, end: str | None) -> int:
 
 
 @pytest.mark.parametrize("stint", person.EMPLOYMENT, ids=lambda stint: stint["company"])
-def test_the_resume_says_of_each_employer_what_the_profile_says(stint: dict[str, str | None]) -> None:
+def test_the_demo_resume_and_profile_agree_on_each_employer(stint: dict[str, str | None]) -> None:
     company, title, place = (str(stint[name]) for name in ("company", "title", "location"))
     until = f"{month(stint['end_date']):%B %Y}" if stint["end_date"] else "today"
     begun = f"{month(str(stint['start_date'])):%B %Y}"
     assert f"{company.upper()}, {place}. {title}, {begun} to {until}." in RESUME
 
 
-def test_her_years_are_those_of_her_employers() -> None:
+def test_the_demo_persons_years_match_her_employers() -> None:
     worked = sum(months(each["start_date"], each["end_date"]) for each in person.EMPLOYMENT)
     assert worked // 12 == person.CANDIDATE["years_of_experience"]
     assert "years" not in person.CANDIDATE["summary"]  # a résumé has both in one line
 
 
-def test_she_has_one_degree_one_home_and_one_present_job() -> None:
+def test_the_demo_person_has_one_degree_one_home_and_one_current_job() -> None:
     [degree], now = person.CANDIDATE["education"], person.EMPLOYMENT[0]
     assert f"{degree['degree']}, {degree['school']}, {degree['year']}." in RESUME
     assert int(degree["year"]) < min(month(each["start_date"]).year for each in person.EMPLOYMENT)
@@ -43,7 +43,7 @@ def test_she_has_one_degree_one_home_and_one_present_job() -> None:
     assert person.LINKEDIN["headline"] == f"{now['title']} at {now['company']}"
 
 
-def test_the_demo_persons_wishes_and_skills_are_the_same_in_each_place() -> None:
+def test_the_demo_persons_wishes_and_skills_agree_everywhere() -> None:
     told = " ".join(each.content for each in (*person.MEMORIES, person.BEFORE))
     assert "remote-first" in told
     assert person.PREFERENCES["work_mode"].startswith("remote first")

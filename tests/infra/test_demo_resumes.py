@@ -149,15 +149,15 @@ def read(text: str) -> list[tuple[str, str, str, list[str]]]:
     ],
     ids=["two lines", "dates before", "dates behind", "dashes", "markdown", "blank lines"],
 )
-def test_positions_are_read_whatever_the_layout(text: str, positions: list[tuple[str, str, str, list[str]]]) -> None:
+def test_positions_are_read_in_every_layout(text: str, positions: list[tuple[str, str, str, list[str]]]) -> None:
     assert read(text) == positions
 
 
-def test_the_demo_persons_own_resume_is_read_as_her_profile_has_it() -> None:
+def test_the_demo_persons_resume_is_read_as_in_her_profile() -> None:
     told = read((ROOT / "infra/local/demo/resume.txt").read_text("utf-8"))
     assert [name.casefold() for _, name, _, _ in told] == [each["company"].casefold() for each in EMPLOYMENT]
     assert [title for title, _, _, _ in told] == [each["title"] for each in EMPLOYMENT]
 
 
-def test_a_demo_resume_leaves_out_what_fits_nothing() -> None:
+def test_a_demo_resume_omits_text_that_fits_no_field() -> None:
     assert "Climbing" not in str(parse_resume([f"<resume>{HEADED}</resume>"]))

@@ -13,7 +13,7 @@ def lines() -> list[str]:
     return "\n".join(diagram()).splitlines()
 
 
-def test_each_edge_is_drawn_and_nothing_else() -> None:
+def test_exactly_the_existing_edges_are_drawn() -> None:
     drawn = set[tuple[str, str, str]]()
     for line in lines():
         if arrow := re.fullmatch(r'\s*([\w &]+) (?:-->|-\.->)(?:\|"(.+)"\|)? ([\w &]+)', line):
@@ -21,13 +21,13 @@ def test_each_edge_is_drawn_and_nothing_else() -> None:
     assert drawn == edges()
 
 
-def test_each_function_has_its_box_and_each_box_is_a_function() -> None:
+def test_functions_and_boxes_of_the_diagram_correspond() -> None:
     boxes = [line.strip() for line in lines() if re.fullmatch(r" +\w+", line) and line.strip() != "end"]
     assert sorted(boxes) == sorted(functions())
 
 
 @pytest.mark.parametrize("name", functions())
-def test_each_function_has_the_database_and_its_secrets_by_reference_as_drawn(name: str) -> None:
+def test_each_function_refers_to_the_database_and_secrets_as_drawn(name: str) -> None:
     variables = functions()[name]["Environment"]["Variables"]
     assert template().text(variables["MONGODB_URI"]).startswith("ssm:")
     has_keys = "DEEPSEEK_API_KEY" in variables

@@ -256,7 +256,7 @@ async def make_indexes(mongo: str) -> None:
         await apply(client[DATABASE])
 
 
-def test_a_healthy_stage_is_examined_whole_without_cost_or_findings(deployed: Deployed, model: ModelServer) -> None:
+def test_a_healthy_stage_is_checked_completely_without_cost_or_findings(deployed: Deployed, model: ModelServer) -> None:
     def written() -> dict[str, int]:
         return {name: deployed.database[name].count_documents({}) for name in deployed.database.list_collection_names()}
 
@@ -269,7 +269,7 @@ def test_a_healthy_stage_is_examined_whole_without_cost_or_findings(deployed: De
     assert {each.about for each in results if each.mark == "note"} == {"search indexes", *ROLES}
 
 
-def test_the_doctors_calls_stand_in_the_table_of_rights(deployed: Deployed) -> None:
+def test_the_doctors_calls_are_in_the_table_of_rights(deployed: Deployed) -> None:
     machines = [deployed.stage.template.name(each) for each in deployed.stage.template.of_type(MACHINE)]
     for name in machines:
         deployed.aws.run(name)
@@ -282,9 +282,7 @@ def test_the_doctors_calls_stand_in_the_table_of_rights(deployed: Deployed) -> N
 
 
 @pytest.mark.thorough
-def test_where_one_is_willing_to_spend_each_model_is_asked_in_each_way_and_nobody_gets_a_mail(
-    deployed: Deployed, model: ModelServer
-) -> None:
+def test_a_paid_check_calls_each_model_in_each_mode_and_sends_no_mail(deployed: Deployed, model: ModelServer) -> None:
     results = deployed.examined(spend=True)
     [wrong] = told(results, "WRONG")
     assert wrong.startswith("moderation: nobody is asked")
@@ -541,7 +539,7 @@ BROKEN: list[list[Broken]] = [
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken[0].__name__)
-def test_all_that_is_broken_is_named_and_no_secret_is_told(deployed: Deployed, broken: list[Broken]) -> None:
+def test_every_fault_is_named_without_revealing_a_secret(deployed: Deployed, broken: list[Broken]) -> None:
     with ExitStack() as broken_now:
         wrong = [sentence for each in broken for sentence in broken_now.enter_context(contextmanager(each)(deployed))]
         results = deployed.examined()
@@ -549,7 +547,7 @@ def test_all_that_is_broken_is_named_and_no_secret_is_told(deployed: Deployed, b
     assert not [secret for secret in (*SECRETS.values(), "hunter2", "too-short") if secret in table(results)]
 
 
-def test_a_new_accounts_quota_is_told_and_wrong_only_where_something_is_reserved(deployed: Deployed) -> None:
+def test_a_new_accounts_quota_is_an_error_only_with_reserved_concurrency(deployed: Deployed) -> None:
     template = deployed.stage.template
     nothing = replace(template, parameters={**template.parameters, "ReserveConcurrency": "false"})
     of_a_new_account = {"ConcurrentExecutions": 10, "UnreservedConcurrentExecutions": 10}
@@ -564,7 +562,7 @@ def test_a_new_accounts_quota_is_told_and_wrong_only_where_something_is_reserved
     assert f"Lambda: all stages in one account need {together} executions at once" in notes
 
 
-def test_a_slow_rate_of_mails_is_told(deployed: Deployed) -> None:
+def test_a_low_mail_rate_is_reported(deployed: Deployed) -> None:
     with patch.dict(deployed.account["SendQuota"], MaxSendRate=1.0):
         results = deployed.examined()
     assert "SES: 1 mails a second; docs/capacity.md counts with 14" in told(results, "note")
@@ -577,7 +575,7 @@ def test_a_stage_without_a_sender_needs_no_identity(deployed: Deployed) -> None:
     assert "mail: none is sent: MailFrom is empty" in told(results, "note")
 
 
-def test_each_host_that_is_sent_text_is_told_with_its_country(deployed: Deployed) -> None:
+def test_each_host_that_receives_text_is_reported_with_its_country(deployed: Deployed) -> None:
     where = {"MODEL_BASE_URL": "", "EMBEDDINGS_BASE_URL": "", "OPENAI_API_KEY": "sk-1", "DEEPSEEK_API_KEY": "sk-2"}
     with patch.dict(deployed.changed, **where, JOB_BOARDS="adzuna", TRACES_URL="https://traces.example/v1/traces"):
         hosts = {each for each in told(deployed.examined(), "right") if each.startswith("hosts: ")}
@@ -599,7 +597,7 @@ def test_each_host_that_is_sent_text_is_told_with_its_country(deployed: Deployed
     assert all(each.startswith("hosts: eu.api.openai.com") and each.endswith(": European Union") for each in of_models)
 
 
-def test_an_alarm_that_silence_rings_is_only_noted_in_the_first_hour(deployed: Deployed) -> None:
+def test_an_alarm_on_missing_data_is_only_noted_in_the_first_hour(deployed: Deployed) -> None:
     name, cloudwatch = "qwestly-agent-dev-JobsWait-1A2B", deployed.client("cloudwatch")
     compared = {"ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1, "Threshold": 0.0}
     silence = {"TreatMissingData": "breaching", **compared}
@@ -623,7 +621,7 @@ def test_an_alarm_that_silence_rings_is_only_noted_in_the_first_hour(deployed: D
         ("prod", False, "WRONG stack is not protected from deletion: aws cloudformation update-termination-protection"),
     ],
 )
-def test_a_stack_that_may_be_deleted_is_wrong_but_for_dev(name: str, protected: bool, told: str) -> None:
+def test_a_stack_without_deletion_protection_is_an_error_except_in_dev(name: str, protected: bool, told: str) -> None:
     class CloudFormation:
         def describe_stacks(self, **_: str) -> Any:
             return {"Stacks": [{"EnableTerminationProtection": protected}]}
@@ -633,7 +631,7 @@ def test_a_stack_that_may_be_deleted_is_wrong_but_for_dev(name: str, protected: 
     assert f"{result.mark} {result.about} {result.what}".startswith(told)
 
 
-def test_the_records_of_the_senders_domain_are_told_and_a_missing_dkim_is_wrong() -> None:
+def test_the_senders_dns_records_are_reported_and_missing_dkim_is_an_error() -> None:
     def records(dkim: str, mail_from: str) -> list[tuple[str, str]]:
         there = {
             "DkimAttributes": {"Status": dkim, "Tokens": ["abc", "def", "ghi"]},
@@ -650,7 +648,7 @@ def test_the_records_of_the_senders_domain_are_told_and_a_missing_dkim_is_wrong(
     assert "--mail-from-domain mail.qwestly.com" in returned[1]
 
 
-def test_the_usual_throughput_of_parameter_store_is_told(deployed: Deployed, throughput: dict[str, str]) -> None:
+def test_parameter_stores_standard_throughput_is_reported(deployed: Deployed, throughput: dict[str, str]) -> None:
     assert "secrets: Parameter Store has high throughput" in told(deployed.examined(), "right")
     with patch.dict(throughput, SettingValue="false"):
         results = deployed.examined()
@@ -658,7 +656,7 @@ def test_the_usual_throughput_of_parameter_store_is_told(deployed: Deployed, thr
     assert said.endswith(f"aws ssm update-service-setting --setting-id {HIGH_THROUGHPUT} --setting-value true")
 
 
-def test_alarms_that_nobody_hears_are_told(deployed: Deployed) -> None:
+def test_alarms_without_recipients_are_reported(deployed: Deployed) -> None:
     with patch.object(Topics, "list_subscriptions_by_topic", lambda _, **__: {"Subscriptions": []}):
         results = deployed.examined()
     assert "alarms: nobody is told: AlarmAddress is empty" in told(results, "note")
@@ -695,7 +693,7 @@ def asked(deployed: Deployed, **settings: str) -> list[Result]:
     return asyncio.run(asked())
 
 
-def test_a_model_that_does_not_answer_hides_no_other(deployed: Deployed, model: ModelServer) -> None:
+def test_an_unanswered_model_check_does_not_hide_the_others(deployed: Deployed, model: ModelServer) -> None:
     model.script(Reply(fault=401))
     results = asked(deployed)
     [wrong] = told(results, "WRONG")
@@ -712,7 +710,7 @@ def test_a_model_that_does_not_answer_hides_no_other(deployed: Deployed, model: 
         (Reply(fault="reset"), "cannot be reached"),
     ],
 )
-def test_why_a_model_does_not_answer_is_told_of_each_in_a_sentence(
+def test_each_models_failure_is_explained_in_one_sentence(
     deployed: Deployed, model: ModelServer, fault: Reply, sentence: str
 ) -> None:
     model.fault = fault
@@ -722,9 +720,7 @@ def test_why_a_model_does_not_answer_is_told_of_each_in_a_sentence(
     )
 
 
-def test_a_model_that_only_talks_calls_no_tool_and_answers_nothing_typed(
-    deployed: Deployed, model: ModelServer
-) -> None:
+def test_a_chat_only_model_fails_the_tool_and_typed_answer_checks(deployed: Deployed, model: ModelServer) -> None:
     model.fault = Reply("All is well.")
     results = asked(deployed)
     assert {each.about for each in results if each.mark == "right"} == {"words", "an embedding"}
@@ -732,7 +728,7 @@ def test_a_model_that_only_talks_calls_no_tool_and_answers_nothing_typed(
     assert len([each for each in told(results, "WRONG") if each.endswith(": it called no tool")]) == 2
 
 
-def test_a_model_that_thinks_where_it_must_not_is_told(
+def test_a_model_with_unwanted_thinking_is_reported(
     deployed: Deployed, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = the_models(deployed)["fast"].model.model_id
@@ -749,7 +745,7 @@ def test_a_model_that_thinks_where_it_must_not_is_told(
     assert f"words: {thinks}" in told(asked(deployed), "WRONG")
 
 
-def test_a_model_that_is_served_by_another_without_a_price_is_told(
+def test_a_model_served_by_an_unpriced_one_is_reported(
     deployed: Deployed, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = ModelServer._answer
@@ -761,20 +757,20 @@ def test_a_model_that_is_served_by_another_without_a_price_is_told(
     assert all("of-tomorrow has no price that we know" in each for each in wrong)
 
 
-def test_a_fallback_is_asked_as_each_tier_would_ask_it(deployed: Deployed, model: ModelServer) -> None:
+def test_a_fallback_is_called_as_each_tier_would_call_it(deployed: Deployed, model: ModelServer) -> None:
     right = told(asked(deployed, MODEL_FALLBACK="openai:gpt-4.1-mini"), "right")
     for tier in ("fast", "pro"):
         said = [each for each in right if f": {tier} fallback openai:gpt-4.1-mini answers as" in each]
         assert [each.partition(":")[0] for each in said] == [*ASKED]
 
 
-def test_a_judge_of_its_own_is_asked_for_a_typed_answer_alone(deployed: Deployed) -> None:
+def test_a_separate_judge_is_asked_only_for_a_typed_answer(deployed: Deployed) -> None:
     right = told(asked(deployed, MODEL_JUDGE="openai:gpt-4.1-mini"), "right")
     said = [each for each in right if ": judge openai:gpt-4.1-mini answers as" in each]
     assert [each.partition(":")[0] for each in said] == ["a typed answer"]
 
 
-def test_a_providers_refusal_of_an_embedding_is_told(deployed: Deployed, model: ModelServer) -> None:
+def test_a_rejected_embedding_is_reported(deployed: Deployed, model: ModelServer) -> None:
     model.embeddings_fault = 401
     assert told(asked(deployed), "WRONG") == [
         "an embedding: text-embedding-3-small: answers 401: The scripted fault 401."
@@ -801,7 +797,7 @@ def test_people_in_danger_found_by_moderation_are_counted(deployed: Deployed, mo
     assert off.endswith("a release needs its figure")
 
 
-def test_a_key_that_a_provider_repeats_is_not_told(
+def test_a_key_repeated_by_a_provider_is_not_printed(
     deployed: Deployed, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model.fault = Reply(fault=401)
@@ -850,7 +846,7 @@ def privilege(collection: str, *actions: str, db: str = DATABASE) -> dict[str, A
         ),
     ],
 )
-def test_a_role_that_may_too_little_or_too_much_is_told(
+def test_a_role_with_missing_or_excess_permissions_is_reported(
     deployed: Deployed, privileges: list[Any], sentences: list[str]
 ) -> None:
     async def command(self: Any, name: str, **_: Any) -> Any:
@@ -865,7 +861,7 @@ def test_a_role_that_may_too_little_or_too_much_is_told(
     )
 
 
-def test_readers_who_may_decide_approvals_are_told(deployed: Deployed) -> None:
+def test_readers_allowed_to_decide_approvals_are_reported(deployed: Deployed) -> None:
     may = {"agent": ROLE, "reader": READER_ROLE}
 
     async def command(self: Any, name: str, **_: Any) -> Any:
@@ -887,7 +883,7 @@ def test_readers_who_may_decide_approvals_are_told(deployed: Deployed) -> None:
 
 
 @pytest.mark.parametrize("code", [13, 8000])
-def test_indexes_that_the_functions_own_user_may_not_list_are_not_called_missing(deployed: Deployed, code: int) -> None:
+def test_indexes_the_function_may_not_list_are_not_reported_missing(deployed: Deployed, code: int) -> None:
     async def refused(*_: Any) -> Any:
         raise OperationFailure("not allowed to do action [listIndexes]", code)
 
@@ -905,7 +901,7 @@ def test_indexes_that_the_functions_own_user_may_not_list_are_not_called_missing
         assert f"{what}: this user may not list them: set ADMIN_MONGODB_URI to one that may" in told(results, "note")
 
 
-def test_the_role_that_atlas_is_given_is_the_one_that_is_looked_for() -> None:
+def test_the_role_given_to_atlas_is_the_one_checked() -> None:
     privileges = [
         {"resource": resource, "actions": [each["action"].lower()]}
         for each in AGENT.for_atlas("another_database")["actions"]
@@ -938,7 +934,7 @@ def typed(
     return typed
 
 
-def test_without_a_stage_the_environment_is_looked_at_and_nothing_in_aws(
+def test_without_a_stage_only_the_environment_is_checked(
     deployed: Deployed, typed: Callable[..., tuple[int, str]]
 ) -> None:
     code, said = typed(CANDIDATE_API_URL=deployed.candidate_app.url)
@@ -946,7 +942,7 @@ def test_without_a_stage_the_environment_is_looked_at_and_nothing_in_aws(
     assert "not looked at: no stage was named" in said
 
 
-def test_a_missing_variable_ends_with_one(typed: Callable[..., tuple[int, str]]) -> None:
+def test_a_missing_variable_exits_with_1(typed: Callable[..., tuple[int, str]]) -> None:
     code, said = typed(CANDIDATE_API_URL="")
     assert code == 1
     assert "WRONG  settings" in said
@@ -960,5 +956,5 @@ def test_a_stage_is_found_by_its_name(typed: Callable[..., tuple[int, str]]) -> 
     assert not [secret for secret in SECRETS.values() if secret in said]
 
 
-def test_a_value_with_spaces_is_quoted_for_sam_and_read_without(deployed: Deployed) -> None:
+def test_a_value_with_spaces_is_quoted_for_sam_and_read_unquoted(deployed: Deployed) -> None:
     assert deployed.stage.parameter("MailFrom") == "Qwestly on trial <agent@qwestly.com>"

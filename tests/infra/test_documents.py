@@ -84,7 +84,7 @@ def anchors(document: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_each_link_within_the_documents_leads_somewhere(document: Path) -> None:
+def test_each_internal_link_of_the_documents_resolves(document: Path) -> None:
     text = without_code(document.read_text(encoding="utf-8"))
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if link.startswith("https://"):
@@ -105,7 +105,7 @@ EXAMPLE = "src/qwestly_agent/agents/tools/goals.py"
 @pytest.mark.parametrize(
     "document", [each for each in DOCUMENTS if each.parent != DATED], ids=lambda path: str(path.relative_to(ROOT))
 )
-def test_each_file_and_folder_that_a_document_names_is_there(document: Path) -> None:
+def test_each_file_and_folder_named_in_a_document_exists(document: Path) -> None:
     code = (
         "src",
         "functions",
@@ -125,7 +125,7 @@ def test_each_file_and_folder_that_a_document_names_is_there(document: Path) -> 
         assert any(path.endswith(f"/{name.rstrip('/')}") for path in there), name
 
 
-def test_each_module_and_package_has_its_place_on_the_map_or_is_a_workflow() -> None:
+def test_each_module_and_package_is_on_the_map_or_is_a_workflow() -> None:
     package = ROOT / "src/qwestly_agent"
     there = {f"{path.name}/" if path.is_dir() else path.name for path in package.iterdir() if path.name[0] != "_"}
     mapped = {name for row in rows(CONTRIBUTING, "in `src/qwestly_agent/`") for name in NAMES.findall(row[0])}
@@ -133,7 +133,7 @@ def test_each_module_and_package_has_its_place_on_the_map_or_is_a_workflow() -> 
     assert mapped <= there
 
 
-def test_each_function_that_is_of_no_workflow_and_each_page_of_the_documents_is_named() -> None:
+def test_each_function_outside_workflows_and_each_docs_page_is_listed() -> None:
     text = README.read_text(encoding="utf-8")
     tops = " ".join(row[0] for row in rows(CONTRIBUTING, "top-level folder"))
     there = {path.name for path in (ROOT / "functions").iterdir() if path.is_dir() and path.name[0] != "_"}
@@ -146,7 +146,7 @@ def test_every_setting_is_described() -> None:
     assert [name for name, _, _ in settings()] == [field.name.upper() for field in fields(Settings)]
 
 
-def test_the_one_address_sends_turns_to_the_url_that_streams_and_waits_longer_than_either_is_silent() -> None:
+def test_cloudfront_routes_turns_to_the_streaming_url_with_sufficient_timeouts() -> None:
     written = (ROOT / "infra/front.yaml").read_text(encoding="utf-8")
     distribution = yaml.load(written, _Loader)["Resources"]["Agent"]["Properties"]["DistributionConfig"]
     patience = {each["Id"]: each["CustomOriginConfig"]["OriginReadTimeout"] for each in distribution["Origins"]}
@@ -166,7 +166,7 @@ def test_every_route_is_listed() -> None:
     assert listed == {re.sub(r"\{\w+\}", "{id}", path) for path in api_document()["paths"]}
 
 
-def test_every_code_of_an_error_is_listed_with_its_status() -> None:
+def test_every_error_code_is_listed_with_its_status() -> None:
     listed = {
         (int(status), code)
         for statuses, codes, _ in rows(INTEGRATE, "status")
@@ -177,7 +177,7 @@ def test_every_code_of_an_error_is_listed_with_its_status() -> None:
     assert listed == {(kind.http_status, kind.code) for kind in kinds}
 
 
-def test_every_event_of_a_stream_is_listed() -> None:
+def test_every_stream_event_is_listed() -> None:
     encoders = sorted((ROOT / "src/qwestly_agent/chat").glob("encode_*.py"))
     source = "".join(each.read_text(encoding="utf-8") for each in encoders)
     listed = rows(INTEGRATE, "plain event")
@@ -187,7 +187,7 @@ def test_every_event_of_a_stream_is_listed() -> None:
     assert parts == set(re.findall(r'type="(data-[a-z]+)"', source))
 
 
-def test_the_approvals_table_is_that_of_the_gate() -> None:
+def test_the_approvals_table_matches_the_gate() -> None:
     for effects, *answers in rows(APPROVALS, "a tool's effect"):
         for effect in set(IN_WORDS.findall(effects)) & TABLE.keys():
             assert dict(zip(get_args(Level), answers, strict=True)) == TABLE[effect], effect
@@ -196,7 +196,7 @@ def test_the_approvals_table_is_that_of_the_gate() -> None:
     assert told == {effect: list(answers.values()) for effect, answers in TABLE.items()}
 
 
-def test_each_approval_waits_a_week_at_most() -> None:
+def test_each_approval_waits_at_most_a_week() -> None:
     assert all(0 < action.hours <= LONGEST_HOURS_TO_DECIDE for action in ACTIONS.values())
 
 
@@ -220,12 +220,12 @@ def test_generated_parts_of_documents_are_current() -> None:
     assert {path.name for path, text in texts.items() if with_parts(text) != text} == set(), "run `make docs`"
 
 
-def test_coding_agents_get_the_page_of_integration_as_make_docs_writes_it() -> None:
+def test_coding_agents_get_the_integration_page_written_by_make_docs() -> None:
     assert LLMS.read_text(encoding="utf-8") == llms_text()
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.name)
-def test_a_run_is_declared_with_the_name_that_its_states_give_to_the_brakes_receipt(workflow: Workflow) -> None:
+def test_a_workflows_declared_receipt_name_matches_its_states(workflow: Workflow) -> None:
     run_id = RUN_IDS[workflow.name]("auth0|ada", "a day") if workflow.name in RUN_IDS else "r1"
     models = {state.model for side in workflow.sides for state in workflow.load_states(side).values()}
     given = [{**dict.fromkeys(model.model_fields, "x"), "run_id": run_id} for model in models]
@@ -235,7 +235,7 @@ def test_a_run_is_declared_with_the_name_that_its_states_give_to_the_brakes_rece
     assert {name[: name.index("-") + 1] for name in names} == set(declared)
 
 
-def test_each_address_and_model_that_receives_text_is_named() -> None:
+def test_each_host_and_model_that_receives_text_is_named() -> None:
     text = DATA.read_text(encoding="utf-8")
     addresses = [*PROVIDER_ADDRESSES.values(), job_boards.ADZUNA, job_boards.JSEARCH, job_boards.BRAVE]
     hosts = {address.split("/")[2] for address in addresses}
@@ -247,17 +247,17 @@ def test_each_address_and_model_that_receives_text_is_named() -> None:
     assert TEMPLATE.parameters["JobBoards"] == "none"
 
 
-def test_each_folder_of_tests_has_its_line() -> None:
+def test_each_folder_of_tests_is_described() -> None:
     folders = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("**/test_*.py")}
     assert {name.strip("`").removeprefix("tests/") for name, _ in rows(CONTRIBUTING, "folder")} == folders
 
 
-def test_each_state_of_a_card_is_explained() -> None:
+def test_each_card_state_is_explained() -> None:
     explained = {name for table in tables(ARCHITECTURE, "state") for row in table for name in IN_WORDS.findall(row[0])}
     assert {state for side in GENERATE_CARD.sides for state in GENERATE_CARD.load_states(side)} <= explained
 
 
-def test_the_tour_of_one_click_names_what_is_there_and_is_short() -> None:
+def test_the_one_click_tour_names_only_what_exists_and_is_short() -> None:
     files = (ROOT / "tests").glob("**/test_*.py")
     tests = {name for path in files for name in re.findall(r"def (test_\w+)\(", path.read_text(encoding="utf-8"))}
     steps, lines = rows(ROOT / "docs/tour.md", "step"), 0
@@ -278,7 +278,7 @@ def test_the_glossary_can_be_read_in_one_go() -> None:
         assert 0 < sum(line.startswith("| ") for line in table.splitlines()) - 1 <= 30
 
 
-def test_the_runbook_counts_nothing_that_the_template_may_have_more_of_tomorrow() -> None:
+def test_the_runbook_gives_no_counts_of_template_resources() -> None:
     """A count in words is not mended by whoever adds the next one."""
     number = "two|three|four|five|six|seven|eight|nine|ten"
     text = RUNBOOK.read_text(encoding="utf-8")
@@ -304,7 +304,7 @@ def backticked(document: Path, pattern: str) -> set[str]:
     return set(re.findall(rf"`({pattern})`", document.read_text(encoding="utf-8")))
 
 
-def test_each_of_our_commands_is_there_with_its_options(
+def test_each_documented_command_exists_with_its_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -326,7 +326,7 @@ def in_line(text: str) -> list[str]:
     return re.findall(r"`((?:[\w./]*/)?qwestly-agent [^`]+)`", text)
 
 
-def test_each_target_that_the_runbook_makes_is_there_with_its_variables() -> None:
+def test_each_make_target_in_the_runbook_exists_with_its_variables() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     made = [found for line in commands() if (found := re.match(r"make ([a-z]+)(.*)", line))]
     assert made
@@ -336,7 +336,7 @@ def test_each_target_that_the_runbook_makes_is_there_with_its_variables() -> Non
             assert f"$({variable})" in makefile, found[0]
 
 
-def test_each_operation_of_aws_is_there_with_its_options() -> None:
+def test_each_documented_aws_operation_exists_with_its_options() -> None:
     session = Session()
     for line in commands():
         asked = re.findall(r"aws ([a-z0-9-]+) ([a-z-]+)", line)
@@ -350,13 +350,13 @@ def test_each_operation_of_aws_is_there_with_its_options() -> None:
             assert set(re.findall(r" (--[a-z-]+)", line)) <= known, line
 
 
-def test_each_collection_in_the_runbook_is_one() -> None:
+def test_each_collection_named_in_the_runbook_exists() -> None:
     named = set(re.findall(r"\bagent_\w+", RUNBOOK.read_text(encoding="utf-8")))
     assert named
     assert named <= AGENT.actions.keys()
 
 
-def test_each_alarm_has_its_row() -> None:
+def test_each_alarm_has_a_row_in_the_runbook() -> None:
     named = [name for row in rows(RUNBOOK, "alarm") for name in re.findall(r"`(\w+)`", row[0])]
     machines = [machine.removesuffix("Machine") for machine in TEMPLATE.of_type(MACHINE)]
     named.remove("ExecutionsFailed")
@@ -365,7 +365,7 @@ def test_each_alarm_has_its_row() -> None:
     assert {row[1] for row in rows(RUNBOOK, "alarm")} == explained
 
 
-def test_the_page_of_what_never_ran_names_its_proofs() -> None:
+def test_the_page_on_what_never_ran_names_its_tests() -> None:
     proofs = {proof for proof, _ in rows(NEVER_RUN, "proof")}
     told = {row[1] for table in tables(NEVER_RUN, "never seen") for row in table}
     assert told == proofs
@@ -376,7 +376,7 @@ def test_the_page_on_restores_names_each_collection() -> None:
     assert sorted(named) == sorted(collections())
 
 
-def test_each_log_group_that_is_named_is_there_and_each_of_a_function_is_named() -> None:
+def test_the_runbook_lists_exactly_the_existing_log_groups() -> None:
     there = {
         TEMPLATE.name(name).replace("qwestly-agent-local", "qwestly-agent-dev") for name in TEMPLATE.of_type(LOG_GROUP)
     }
@@ -392,7 +392,7 @@ def test_the_runbooks_log_searches_match_the_events(document: Path) -> None:
         assert told or words.startswith("make "), words
 
 
-def test_each_name_in_the_runbook_is_one_of_the_template_the_machines_the_metrics_or_an_error() -> None:
+def test_each_name_in_the_runbook_exists_in_the_code_or_template() -> None:
     places = (
         "template.yaml",
         "infra/bootstrap.yaml",
@@ -407,7 +407,7 @@ def test_each_name_in_the_runbook_is_one_of_the_template_the_machines_the_metric
         assert re.search(rf"\b{pattern}", text), name
 
 
-def test_the_runbook_names_each_alarm_that_silence_rings_in_the_first_hour() -> None:
+def test_the_runbook_names_each_alarm_raised_by_missing_data_in_the_first_hour() -> None:
     alarms = TEMPLATE.of_type("AWS::CloudWatch::Alarm").items()
     silent = {name for name, alarm in alarms if alarm["TreatMissingData"] == "breaching"}
     [paragraph] = [

@@ -60,7 +60,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.thorough
 @pytest.mark.nightly
 @pytest.mark.parametrize("check", CHECKS)
-def test_with_it_the_project_passes(project: Path, check: str) -> None:
+def test_the_project_passes_with_the_example_patch(project: Path, check: str) -> None:
     run(CHECKS[check], project)
 
 

@@ -30,7 +30,7 @@ def chat(said: str) -> Chat:
     return Chat("You are Qwestly's career agent.", [said], [each.name for each in TOOLS])
 
 
-def test_nine_of_ten_first_sentences_are_understood_and_no_answer_is_a_wall(intents: Intents) -> None:
+def test_nine_of_ten_first_sentences_are_understood_and_answers_are_short(intents: Intents) -> None:
     wrong = list[str]()
     for each in SENTENCES:
         asked = chat(each["said"])
@@ -43,7 +43,7 @@ def test_nine_of_ten_first_sentences_are_understood_and_no_answer_is_a_wall(inte
     assert len(wrong) <= len(SENTENCES) / 10, "\n".join(wrong)
 
 
-def test_first_sentences_of_strangers_are_answered_to_the_point(intents: Intents) -> None:
+def test_first_sentences_of_new_users_are_answered_to_the_point(intents: Intents) -> None:
     """Sentences of people who had not read the intents, over all kinds of wishes: the answer or the call for each."""
     wrong = list[str]()
     for each in STRANGERS:
@@ -55,7 +55,7 @@ def test_first_sentences_of_strangers_are_answered_to_the_point(intents: Intents
     assert not wrong, "\n\n".join(wrong)
 
 
-def test_the_parts_of_a_long_sentence_are_answered_and_named(intents: Intents) -> None:
+def test_the_parts_of_a_long_sentence_are_each_answered_or_named(intents: Intents) -> None:
     played = intents.play(chat("Take Kora Systems off my profile, then write a short bio, and btw who viewed my card?"))
     assert played
     assert "Nothing was changed." in played.text
@@ -63,7 +63,7 @@ def test_the_parts_of_a_long_sentence_are_answered_and_named(intents: Intents) -
 
 
 @pytest.mark.parametrize("said", ["I want a copy of all of it", "I need something short to send", "who is that??"])
-def test_only_a_statement_about_oneself_is_thanked_for(intents: Intents, said: str) -> None:
+def test_only_users_statements_about_themselves_are_acknowledged(intents: Intents, said: str) -> None:
     played = intents.play(chat(said))
     assert played
     assert not played.text.startswith("Thank you for telling me")
@@ -72,7 +72,7 @@ def test_only_a_statement_about_oneself_is_thanked_for(intents: Intents, said: s
     assert thanked.text.startswith("Thank you for telling me")
 
 
-def test_equal_meanings_are_near_without_a_shared_word() -> None:
+def test_texts_of_equal_meaning_are_near_without_a_shared_word() -> None:
     embed = model_minilm.MiniLM()
     query = np.asarray(embed("environmental leadership ambitions"))
     memories = (

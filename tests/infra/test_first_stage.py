@@ -93,7 +93,7 @@ def run(command: str, shell: Mapping[str, str]) -> "subprocess.CompletedProcess[
     )
 
 
-def test_each_command_of_the_chapter_runs_in_its_order_as_far_as_it_goes(shell: Mapping[str, str]) -> None:
+def test_the_chapters_commands_run_in_order_as_far_as_possible_locally(shell: Mapping[str, str]) -> None:
     ran = 0
     for line in COMMANDS:
         command = written(line)
@@ -116,7 +116,7 @@ def test_each_command_of_the_chapter_runs_in_its_order_as_far_as_it_goes(shell: 
 
 
 @pytest.mark.skipif(not (ROOT / ".venv-sam").exists(), reason=".venv-sam is missing: make .venv-sam/ready")
-def test_sam_knows_the_options_of_the_chapter(shell: Mapping[str, str]) -> None:
+def test_sam_supports_the_options_used_in_the_chapter(shell: Mapping[str, str]) -> None:
     for line in COMMANDS:
         if line.startswith(".venv-sam/bin/sam "):
             _, command, *options = line.split()
@@ -124,7 +124,7 @@ def test_sam_knows_the_options_of_the_chapter(shell: Mapping[str, str]) -> None:
             assert all(option in told for option in options if option.startswith("--")), line
 
 
-def test_each_command_that_is_run_elsewhere_is_in_the_chapter_and_its_test_there() -> None:
+def test_each_command_tested_elsewhere_is_in_the_chapter_and_its_test_exists() -> None:
     for begins, where in ELSEWHERE.items():
         assert any(line.startswith(begins) for line in COMMANDS), begins
         assert where.startswith("its ") or Path(ROOT, where).exists()

@@ -525,12 +525,12 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
 
 
 @pytest.mark.sentinel
-def test_each_functions_calls_stand_in_the_table_of_rights(calls: Calls) -> None:
+def test_each_functions_calls_are_in_the_table_of_rights(calls: Calls) -> None:
     compare({name: calls.of_aws[name] for name in FUNCTIONS})
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_whatever_a_function_does_in_the_database_its_role_there_allows(calls: Calls, name: str) -> None:
+def test_each_functions_database_role_allows_its_commands(calls: Calls, name: str) -> None:
     user = TEMPLATE.environment(name)["MONGODB_URI"].rpartition("/")[2]
     allowed = {f"mongodb-{name}-uri": role for name, role in OTHER_ROLES.items()}.get(user, AGENT).actions
     done = calls.of_the_database[name]
@@ -538,7 +538,7 @@ def test_whatever_a_function_does_in_the_database_its_role_there_allows(calls: C
     assert not {(action, collection) for action, collection in done if action not in allowed.get(collection, ())}
 
 
-def test_the_machines_may_call_the_functions_of_their_states_and_no_other() -> None:
+def test_the_machines_may_invoke_only_the_functions_of_their_states() -> None:
     machines = TEMPLATE.of_type(MACHINE)
     definitions = json.dumps([definition_of(TEMPLATE, each) for each in machines])
     [role] = {frozenset(TEMPLATE.grants(each["Role"])) for each in machines.values()}
@@ -550,7 +550,7 @@ def test_the_machines_may_call_the_functions_of_their_states_and_no_other() -> N
     assert {action for action, resource in role if resource not in aliases} == FOLLOWING
 
 
-def test_the_schedules_may_start_their_targets_and_leave_letters() -> None:
+def test_the_schedules_may_start_their_targets_and_use_dead_letter_queues() -> None:
     targets = [each["Target"] for each in TEMPLATE.of_type(SCHEDULE).values()]
     [role] = {frozenset(TEMPLATE.grants(each["RoleArn"])) for each in targets}
     text = TEMPLATE.text

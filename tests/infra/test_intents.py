@@ -107,7 +107,7 @@ def typed(server: ModelServer, instructions: str, output: type[T], prompt: str) 
 # --- how an intent is found and played --------------------------------------------------------------------------------
 
 
-def test_slots_fill_calls_and_results_fill_the_next_call_and_the_answer(loaded: Loaded) -> None:
+def test_slots_fill_calls_and_results_fill_later_calls_and_the_answer(loaded: Loaded) -> None:
     server, said = loaded(JOBS), "Please find me a job in “St. Pölten”!"
     found, saved = (SEARCH, {"jobs": [{"id": "j7"}]}), (SAVE, {"title": "Baker"})
     assert answer(server, said) == [(SEARCH, {"query": "work in St. Pölten"})]
@@ -121,13 +121,13 @@ def test_a_sentence_near_an_example_is_understood(loaded: Loaded) -> None:
     assert answer(loaded(JOBS), "is there some work for me?") == "Where?"
 
 
-def test_an_uncertain_intent_is_asked_back_with_its_candidates(loaded: Loaded) -> None:
+def test_an_ambiguous_message_is_answered_with_the_candidate_intents(loaded: Loaded) -> None:
     asked = answer(loaded(JOBS), "what about bread")
     assert asked.startswith("Did you mean")
     assert "“Bake me a bread”" in asked
 
 
-def test_an_unknown_message_gets_the_nearest_two_and_never_the_same_words_twice(loaded: Loaded) -> None:
+def test_an_unknown_message_gets_the_nearest_two_intents_in_varied_words(loaded: Loaded) -> None:
     server, before, answers = loaded(JOBS), [], []
     for said in ("Paint a cat", "Paint a dog", "Sing", "Paint a cat", "Dance"):
         answers.append(answer(server, said, before=before))
@@ -136,12 +136,12 @@ def test_an_unknown_message_gets_the_nearest_two_and_never_the_same_words_twice(
     assert all(each.count("- “") == 2 for each in answers)
 
 
-def test_the_first_part_is_answered_and_the_others_are_named(loaded: Loaded) -> None:
+def test_the_first_part_of_a_message_is_answered_and_the_others_are_named(loaded: Loaded) -> None:
     said = answer(loaded(JOBS), "Hello! Bake me a bread. Find me a job.")
     assert said == "Done.\n\nOne thing at a time: for the rest, say “Find me a job”."
 
 
-def test_an_intent_of_a_role_counts_in_that_role_alone(loaded: Loaded) -> None:
+def test_a_roles_intent_applies_only_in_that_role(loaded: Loaded) -> None:
     server = loaded("intents:\n- {intent: a, to: You interview, examples: [hello], answers: Welcome.}")
     assert answer(server, "Hello", instructions="You interview people.") == "Welcome."
     assert answer(server, "Hello", instructions="You bake.") != "Welcome."
@@ -163,7 +163,7 @@ def test_results_of_other_tools_are_described(loaded: Loaded) -> None:
         ("intents:\n- &a {intent: a, examples: [b], answers: c}\n- *a", "stands twice"),
     ],
 )
-def test_an_intent_that_cannot_be_played_is_refused_with_its_file_and_reason(
+def test_an_unplayable_intent_is_rejected_with_its_file_and_the_reason(
     tmp_path: Path, intents: str, reason: str
 ) -> None:
     (tmp_path / "some.yaml").write_text(intents, encoding="utf-8")
@@ -171,7 +171,7 @@ def test_an_intent_that_cannot_be_played_is_refused_with_its_file_and_reason(
         load(tmp_path)
 
 
-def test_each_intent_says_what_it_can_do_and_is_found_by_each_of_its_examples(server: ModelServer) -> None:
+def test_each_intent_has_a_description_and_is_found_by_each_of_its_examples(server: ModelServer) -> None:
     intents = server.intents
     for each in intents.intents:
         assert bool(each.can) == bool(each.try_), each.intent
@@ -189,7 +189,7 @@ PIECES = ("((((", "{{[", '{"a":', "I live in ", '<said id="1">', "Remember that 
 
 
 @pytest.mark.thorough
-def test_a_megabyte_of_anything_is_answered(server: ModelServer) -> None:
+def test_a_message_of_a_megabyte_is_answered(server: ModelServer) -> None:
     said = "".join(piece * (100_000 // len(piece)) for piece in PIECES)
     assert answer(server, said, tools=MEMORY_TOOLS[:3])
     notes = typed(server, extract_reader.ABOUT_EXTRACTION, Notes, f'<said id="m1">{said}</said>')
@@ -224,13 +224,13 @@ LISTED = ("query_user_knowledge", {"memories": [{"id": "mem_1", "content": "Live
         ("Why do you know that I live in Graz?", "explain_memory", {"about": "I live in Graz"}),
     ],
 )
-def test_a_wish_about_memories_is_the_call_for_it(
+def test_a_request_about_memories_becomes_the_matching_call(
     server: ModelServer, said: str, name: str, arguments: dict[str, str]
 ) -> None:
     assert answer(server, said, tools=MEMORY_TOOLS) == [(name, arguments)]
 
 
-def test_a_memory_to_be_forgotten_or_corrected_is_searched_first(server: ModelServer) -> None:
+def test_a_memory_is_searched_before_it_is_forgotten_or_corrected(server: ModelServer) -> None:
     forget, correct = "Forget that I live in Graz.", "That I live in Graz is wrong, I live in Linz."
     assert answer(server, forget, [LISTED], MEMORY_TOOLS) == [("forget_memory", {"memory_ids": ["mem_1"]})]
     assert answer(server, correct, [LISTED], MEMORY_TOOLS) == [
@@ -240,7 +240,7 @@ def test_a_memory_to_be_forgotten_or_corrected_is_searched_first(server: ModelSe
     assert answer(server, correct, nothing, MEMORY_TOOLS) == "I remember nothing that this would correct."
 
 
-def test_a_memory_that_only_names_the_same_place_is_not_forgotten(server: ModelServer) -> None:
+def test_a_memory_that_only_shares_a_place_name_is_not_forgotten(server: ModelServer) -> None:
     found = [
         ("query_user_knowledge", {"memories": [{"id": "m", "content": "Reads German, since the years in Berlin."}]})
     ]
@@ -270,7 +270,7 @@ def test_a_memory_that_only_names_the_same_place_is_not_forgotten(server: ModelS
         ("Forget it.", [], "All right."),
     ],
 )
-def test_the_user_is_told_what_became_of_a_wish(
+def test_the_user_is_told_the_outcome_of_a_request(
     server: ModelServer, said: str, results: Results, expected: str
 ) -> None:
     assert answer(server, said, results, MEMORY_TOOLS) == expected
@@ -304,7 +304,7 @@ def notes_on(server: ModelServer, *said: str, asked: str = "") -> list[dict[str,
         ("Ich wohne in Graz", "fact", "Wohnt in Graz."),
     ],
 )
-def test_a_statement_about_oneself_is_noted(server: ModelServer, said: str, kind: str, content: str) -> None:
+def test_users_statements_about_themselves_are_noted(server: ModelServer, said: str, kind: str, content: str) -> None:
     [note] = notes_on(server, f"{said}.")
     assert (note["type"], note["content"], note["quote"], note["message_id"]) == (kind, content, said, "m1")
 
@@ -335,11 +335,11 @@ def test_each_sentence_of_each_message_is_read(server: ModelServer) -> None:
         "Yes",
     ],
 )
-def test_questions_wishes_orders_and_others_are_not_noted(server: ModelServer, said: str) -> None:
+def test_questions_requests_orders_and_other_sentences_are_not_noted(server: ModelServer, said: str) -> None:
     assert notes_on(server, said) == []
 
 
-def test_sensitivity_and_start_of_a_statement_are_noted(server: ModelServer) -> None:
+def test_a_statements_sensitivity_and_start_date_are_noted(server: ModelServer) -> None:
     home, illness = notes_on(server, "I moved from Berlin to Lisbon in March 2024. I have diabetes.")
     assert (home["since"], home["sensitive"]) == ("2024-03", False)
     assert (illness["since"], illness["sensitive"]) == (None, True)
@@ -355,7 +355,7 @@ def test_sensitivity_and_start_of_a_statement_are_noted(server: ModelServer) -> 
         ("Where do you live?", "Why do you ask?", None),
     ],
 )
-def test_a_short_answer_is_read_with_its_question(
+def test_a_short_answer_is_interpreted_with_its_question(
     server: ModelServer, asked: str, said: str, content: str | None
 ) -> None:
     notes = notes_on(server, said, asked=asked)

@@ -38,7 +38,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_commit_that_adds_too_much_is_named(repository: Path) -> None:
+def test_a_commit_that_adds_too_many_lines_is_reported(repository: Path) -> None:
     commit(repository, "Add as much as may be", {"src/a.py": numbered(MOST_LINES)})
     assert large_commits(repository) == []
     commit(repository, "Add everything", {"src/b.py": [*numbered(MOST_LINES, "y"), "++ one more"]})
@@ -47,7 +47,7 @@ def test_a_commit_that_adds_too_much_is_named(repository: Path) -> None:
     assert " Add everything: adds 1,501 lines to src besides moves, of at most 1,500." in said
 
 
-def test_moved_and_joined_lines_are_not_counted_though_they_are_indented_anew(repository: Path) -> None:
+def test_moved_and_joined_lines_are_not_counted_even_if_reindented(repository: Path) -> None:
     moved = [f"    {line}" for line in numbered(4_000, "old")]
     (repository / "src/old.py").unlink()
     commit(repository, "Move", {"src/one.py": moved[:1_500], "src/two.py": moved[1_500:]})
@@ -57,7 +57,7 @@ def test_moved_and_joined_lines_are_not_counted_though_they_are_indented_anew(re
     assert len(large_commits(repository)) == 1
 
 
-def test_commits_older_than_the_check_or_a_shallow_clone_are_not_judged(repository: Path, tmp_path: Path) -> None:
+def test_commits_before_the_check_and_shallow_clones_are_not_checked(repository: Path, tmp_path: Path) -> None:
     assert large_commits(repository) == []
     commit(repository, "Add everything", {"src/b.py": numbered(2_000)})
     assert len(large_commits(repository)) == 1

@@ -44,7 +44,7 @@ BOTH_KEYS = {"DEEPSEEK_API_KEY": "sk-deepseek", "OPENAI_API_KEY": "sk-openai"}
 # --- the environment ----------------------------------------------------------------------------------------------
 
 
-def test_the_function_gets_the_environment_of_the_template_with_its_parameters_defaults() -> None:
+def test_the_function_gets_the_templates_environment_with_default_parameters() -> None:
     template = Template.load()
     environment = template.environment(CHAT)
     assert environment["AWS_LWA_INVOKE_MODE"] == "response_stream"
@@ -75,7 +75,7 @@ def test_the_function_gets_the_environment_of_the_template_with_its_parameters_d
         ("", "candidate_portal", False),
     ],
 )
-def test_demo_data_goes_into_a_loopback_database_or_one_that_says_so(uri: str, database: str, local: bool) -> None:
+def test_demo_data_goes_only_into_a_local_or_explicitly_allowed_database(uri: str, database: str, local: bool) -> None:
     assert is_local(uri, database) is local
 
 
@@ -91,7 +91,7 @@ def command_of(stack: Stack, name: str) -> list[str]:
     return part.command
 
 
-def test_with_nothing_given_everything_is_stood_in_for() -> None:
+def test_every_service_has_a_stand_in_by_default() -> None:
     stack = plan({})
     assert parts(stack) == {"page", "chat function", "aws", "candidate app", "job boards", "model server", "database"}
     assert stack.environment["MONGODB_DATABASE"] == DEMO_DATABASE
@@ -104,7 +104,7 @@ def test_with_nothing_given_everything_is_stood_in_for() -> None:
     ("installed", "wanted", "embeddings"),
     [(True, "", "all-MiniLM-L6-v2"), (True, "scripted", "scripted"), (False, "", "scripted")],
 )
-def test_a_real_embedding_is_taken_where_it_is_installed_and_no_other_is_asked_for(
+def test_the_real_embedding_is_used_if_installed_and_not_overridden(
     monkeypatch: pytest.MonkeyPatch, *, installed: bool, wanted: str, embeddings: str
 ) -> None:
     monkeypatch.setattr("infra.local.model_minilm.is_installed", lambda: installed)
@@ -113,13 +113,13 @@ def test_a_real_embedding_is_taken_where_it_is_installed_and_no_other_is_asked_f
     assert ("--embedding=minilm" in command_of(stack, "model server")) == (embeddings != "scripted")
 
 
-def test_the_chat_function_can_start_in_the_environment_that_is_planned() -> None:
+def test_the_chat_function_can_start_in_the_planned_environment() -> None:
     environment = plan({}).environment
     settings = Settings.from_env(environment).resolve(lambda reference: pytest.fail(f"{reference} was looked up"))
     assert not [value for value in vars(settings).values() if is_reference(value)]
 
 
-def test_secrets_stay_until_the_data_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_secrets_are_kept_until_the_data_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def secrets() -> list[str]:
         environment = plan({}).environment
         return [environment["QWESTLY_AGENT_SHARED_SECRET"], environment["QWESTLY_CANDIDATE_API_SECRET"]]
@@ -132,7 +132,7 @@ def test_secrets_stay_until_the_data_is_cleared(tmp_path: Path, monkeypatch: pyt
     assert len({*first, *secrets()}) == 4
 
 
-def test_each_part_has_a_port_of_its_own() -> None:
+def test_each_part_has_its_own_port() -> None:
     parts = plan({}).parts
     assert len({part.port for part in parts}) == len(parts)
 
@@ -164,7 +164,7 @@ GIVEN = {
 }
 
 
-def test_each_variable_that_may_be_given_is_tried_here() -> None:
+def test_each_supported_variable_is_tested_here() -> None:
     assert GIVEN.keys() == VARIABLES.keys()
 
 
@@ -174,7 +174,7 @@ def test_a_given_variable_overrides_the_default(name: str, value: str) -> None:
     assert plan({name: value}).environment[name] == wanted
 
 
-def test_folders_of_designs_are_meant_from_where_the_stack_is_started(
+def test_design_folders_are_relative_to_the_folder_of_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -182,7 +182,7 @@ def test_folders_of_designs_are_meant_from_where_the_stack_is_started(
     assert environment["AGENT_DESIGN_PATHS"] == f"{tmp_path}/mine,{tmp_path.parent}/theirs,/all"
 
 
-def test_running_work_is_kept_for_the_next_start_with_the_same_database() -> None:
+def test_unfinished_work_is_kept_for_the_next_start_with_the_same_database() -> None:
     def kept(**given: str) -> str:
         [aws] = [each.command for each in plan(given).parts if each.name == "aws"]
         return aws[aws.index("--executions") + 1]
@@ -194,11 +194,11 @@ def test_running_work_is_kept_for_the_next_start_with_the_same_database() -> Non
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", GIVEN)
-def test_an_empty_variable_counts_as_not_given(name: str) -> None:
+def test_an_empty_variable_counts_as_unset(name: str) -> None:
     assert parts(plan({name: ""})) == parts(plan({}))
 
 
-def test_the_scripted_model_knows_the_names_of_openai_that_it_is_asked_by() -> None:
+def test_the_scripted_model_accepts_the_openai_model_names_in_use() -> None:
     stack = plan({"MODEL_FAST": "deepseek:deepseek-v4-pro", "MODEL_FALLBACK": "openai:gpt-4.1-mini"})
     [server] = [part for part in stack.parts if part.name == "model server"]
     assert [each for each in server.command if each.startswith("--model")] == ["--model=gpt-4.1-mini"]
@@ -220,28 +220,28 @@ def test_the_scripted_model_knows_the_names_of_openai_that_it_is_asked_by() -> N
     ],
     ids=lambda value: ", ".join(value) or "none",
 )
-def test_a_given_service_has_no_stand_in(given: dict[str, str], gone: set[str]) -> None:
+def test_a_configured_service_has_no_stand_in(given: dict[str, str], gone: set[str]) -> None:
     assert parts(plan({})) - parts(plan(given)) == gone
 
 
-def test_with_keys_the_real_models_answer_and_the_page_says_so() -> None:
+def test_real_models_answer_if_keys_are_set_and_the_page_says_so() -> None:
     stack = plan(BOTH_KEYS)
     assert (stack.status["model"], stack.status["embeddings"]) == ("DeepSeek", "OpenAI")
     assert not {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL"} & stack.environment.keys()
 
 
-def test_one_key_alone_turns_its_own_half_on() -> None:
+def test_one_key_alone_enables_only_its_provider() -> None:
     stack = plan({"DEEPSEEK_API_KEY": "sk-deepseek", "LOCAL_EMBEDDING": "scripted"})
     assert (stack.status["model"], stack.status["embeddings"]) == ("DeepSeek", "scripted")
     assert "MODEL_BASE_URL" not in stack.environment
 
 
-def test_an_address_wins_over_a_providers_own_and_the_key_is_still_sent() -> None:
+def test_a_configured_address_replaces_the_providers_and_still_gets_the_key() -> None:
     stack = plan({**BOTH_KEYS, "MODEL_BASE_URL": "http://127.0.0.1:1/v1"})
     assert (stack.status["model"], stack.environment["DEEPSEEK_API_KEY"]) == ("http://127.0.0.1:1/v1", "sk-deepseek")
 
 
-def test_the_page_is_served_on_the_port_that_is_given_and_knows_the_others() -> None:
+def test_the_page_is_served_on_the_configured_port_and_knows_the_other_ports() -> None:
     stack = plan({"PORT": "8123", "CANDIDATE_APP_URL": "http://127.0.0.1:3"})
     page = stack.parts[0]
     [chat] = [part for part in stack.parts if part.name == "chat function"]
@@ -251,14 +251,14 @@ def test_the_page_is_served_on_the_port_that_is_given_and_knows_the_others() -> 
     assert json.loads(page.command[page.command.index("--status") + 1]) == stack.status
 
 
-def test_the_write_api_is_the_stubs_or_that_of_the_candidate_app_that_is_given() -> None:
+def test_the_write_api_is_the_stub_unless_a_candidate_app_is_configured() -> None:
     environment = plan({}).environment
     assert environment["CANDIDATE_API_URL"] == environment["CANDIDATE_APP_URL"] + "/api/agent/v1"
     given = plan({"CANDIDATE_APP_URL": "https://staging.example/"}).environment
     assert given["CANDIDATE_API_URL"] == "https://staging.example/api/agent/v1"
 
 
-def test_mails_lead_to_the_one_origin() -> None:
+def test_links_in_mails_use_the_common_origin() -> None:
     environment = plan({"PORT": "8123"}).environment
     assert environment["APPROVE_URL"] == "http://127.0.0.1:8123/approve"
     assert "@" in environment["MAIL_FROM"]
@@ -275,7 +275,7 @@ MACHINES_OWN = {
 }
 
 
-def test_nothing_that_the_machine_has_set_for_aws_leads_past_the_local_server() -> None:
+def test_the_machines_aws_settings_never_bypass_the_local_server() -> None:
     stack = plan(MACHINES_OWN)
     [aws] = [part for part in stack.parts if part.name == "aws"]
     ours = {name: value for name, value in stack.environment.items() if name.startswith("AWS_") and "LWA" not in name}
@@ -283,13 +283,13 @@ def test_nothing_that_the_machine_has_set_for_aws_leads_past_the_local_server() 
     assert ours == aws_variables(f"http://127.0.0.1:{aws.port}")
 
 
-def test_the_settings_of_a_given_aws_are_kept() -> None:
+def test_the_settings_of_a_configured_aws_are_kept() -> None:
     environment = plan({**MACHINES_OWN, "AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}).environment
     assert MACHINES_OWN.items() <= environment.items()
     assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"
 
 
-def test_no_secret_is_given_on_a_command_line_or_told_to_the_page() -> None:
+def test_no_secret_appears_on_a_command_line_or_in_the_page() -> None:
     stack = plan({**GIVEN, "MONGODB_URI": "mongodb://user:hunter2@127.0.0.1"})
     told = f"{[part.command for part in stack.parts]} {stack.status}"
     assert not [secret for secret in (SECRET, API_SECRET, "sk-deepseek", "sk-openai", "hunter2") if secret in told]
@@ -310,7 +310,7 @@ def test_a_real_database_with_keys_runs_without_demo_data_and_says_so() -> None:
     assert "no schedules" in str(note)
 
 
-def test_a_database_of_ones_own_on_a_real_host_may_hold_demo_data() -> None:
+def test_a_separate_database_on_a_real_host_may_hold_demo_data() -> None:
     stack = plan({"MONGODB_URI": REMOTE, "MONGODB_DATABASE": "qwestly_local_ada"})
     assert is_demo(stack)
     assert "model server" in parts(stack)
@@ -335,7 +335,7 @@ def start(**environment: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_port_that_is_taken_is_said_in_one_sentence() -> None:
+def test_a_port_in_use_is_reported_in_one_sentence() -> None:
     with taken_port() as port:
         refused = start(PORT=str(port))
     assert refused.returncode == 1
@@ -346,7 +346,7 @@ def test_a_port_that_is_taken_is_said_in_one_sentence() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("port", ["eight thousand", "70000"])
-def test_a_port_that_is_none_is_said_in_one_sentence(port: str) -> None:
+def test_an_invalid_port_is_reported_in_one_sentence(port: str) -> None:
     refused = start(PORT=port)
     assert refused.returncode == 1
     assert "PORT" in refused.stderr
@@ -362,14 +362,14 @@ def pins(name: str) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==(\S+)", text, re.MULTILINE))
 
 
-def test_each_list_of_requirements_has_that_before_it_at_the_same_versions() -> None:
+def test_each_requirements_file_extends_the_previous_one_at_the_same_versions() -> None:
     layer, run, dev = pins("layer"), pins("run"), pins("dev")
     assert layer.items() < run.items() < dev.items()
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_make_run_installs_all_that_the_stack_imports() -> None:
+def test_make_run_installs_everything_the_stack_imports() -> None:
     """The tests' own environment has more: there a missing one would not be missed."""
     folders = ("src", "functions", "infra/local", "infra/mongo")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
@@ -395,7 +395,7 @@ def parts_of(token: str) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
     )
 
 
-def test_a_token_is_what_jsonwebtoken_signs() -> None:
+def test_a_token_equals_one_signed_by_jsonwebtoken() -> None:
     header, claims = parts_of(mint(DEMO_USER, SECRET, 1_800_000_000.9))
     assert header == [("alg", "HS256"), ("typ", "JWT")]
     assert claims == [
@@ -407,12 +407,12 @@ def test_a_token_is_what_jsonwebtoken_signs() -> None:
     ]
 
 
-def test_the_token_is_good_for_us() -> None:
+def test_our_code_accepts_the_token() -> None:
     settings = Settings("mongodb://127.0.0.1:1", "qwestly_local", SECRET)
     assert verify_token(mint("user-7", SECRET, 1_800_000_000), settings, FakeClock()) == "user-7"
 
 
-def test_the_stub_mints_for_whom_it_is_asked_and_lets_nobody_keep_it() -> None:
+def test_the_stub_issues_uncached_tokens_for_the_requested_user() -> None:
     async def ask(**query: str) -> httpx2.Response:
         transport = httpx2.ASGITransport(candidate_app.create_app(SECRET, FakeClock()))
         async with httpx2.AsyncClient(transport=transport, base_url="http://candidate-app") as client:
@@ -492,7 +492,7 @@ class ClockLoop(asyncio.SelectorEventLoop):
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/api/stream"), ("POST", "/api/held")])
-def test_twenty_five_silent_seconds_cut_no_answer(method: str, path: str) -> None:
+def test_twenty_five_silent_seconds_do_not_cut_off_a_response(method: str, path: str) -> None:
     chat = Chat()
 
     async def ask(chat_url: str) -> httpx2.Response:
@@ -543,7 +543,7 @@ def http(front_url: str) -> Iterator[httpx2.Client]:
         yield client
 
 
-def test_a_request_reaches_the_function_as_it_was_sent_and_the_answer_the_client(http: httpx2.Client) -> None:
+def test_requests_and_responses_are_passed_on_unchanged(http: httpx2.Client) -> None:
     answer = http.request(
         "DELETE", "/api/conversations/a-b?limit=2&as=ui", content='{"é": 1}', headers={"Authorization": "Bearer t"}
     )
@@ -559,12 +559,12 @@ UNUSUAL = ("a%3Fb%23c", "%E2%82%AC", "%00", "%01", "%7f", "%0a", "%zz", "%", 'a|
 @pytest.mark.parametrize(
     "path", [*(f"/api/{each}" for each in UNUSUAL), "/api", "/healthz%0a", "/nothing", "//evil/api"]
 )
-def test_a_path_reaches_the_function_byte_for_byte(http: httpx2.Client, path: str) -> None:
+def test_a_path_reaches_the_function_unchanged(http: httpx2.Client, path: str) -> None:
     said = http.get("/", extensions={"target": path.encode()}).json()
     assert (said["path"], said["query"]) == (path, "")
 
 
-def test_a_query_and_headers_reach_the_function_byte_for_byte(http: httpx2.Client) -> None:
+def test_query_and_headers_reach_the_function_unchanged(http: httpx2.Client) -> None:
     twice = [(b"X-Name", b"caf\xe9"), (b"X-Name", b"\x80")]
     request = httpx2.Request("GET", http.base_url, headers=twice, extensions={"target": b'/api/x?q="%00+%C3|'})
     said = http.send(request).json()
@@ -572,7 +572,7 @@ def test_a_query_and_headers_reach_the_function_byte_for_byte(http: httpx2.Clien
 
 
 @pytest.mark.parametrize("path", ["/widget/%00", "/widget/", f"/widget/{'a' * 300}", "/widget/nothing"])
-def test_an_unknown_path_of_the_page_answers_in_the_shape_of_every_error(http: httpx2.Client, path: str) -> None:
+def test_an_unknown_path_of_the_page_returns_the_common_error_format(http: httpx2.Client, path: str) -> None:
     answer = http.get(path)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
     refused = http.post("/local/status")
@@ -580,12 +580,12 @@ def test_an_unknown_path_of_the_page_answers_in_the_shape_of_every_error(http: h
 
 
 @pytest.mark.parametrize("path", ["/local/status/", "/page.js/", "/widget", "/api/x/"])
-def test_a_slash_redirects_nobody(http: httpx2.Client, path: str) -> None:
+def test_a_trailing_slash_causes_no_redirect(http: httpx2.Client, path: str) -> None:
     answer = http.get(path)
     assert (answer.status_code, answer.json()["path"]) == (418, path)
 
 
-def test_the_function_is_told_its_request_id_and_deadline_whatever_a_client_claims(http: httpx2.Client) -> None:
+def test_a_client_cannot_override_the_functions_request_id_and_deadline(http: httpx2.Client) -> None:
     forged = {"x-amzn-request-context": '{"requestId": "FORGED"}', "x-amzn-lambda-context": '{"deadline": 1}'}
     first, second = (http.get("/api/x", headers=forged).json()["headers"] for _ in range(2))
     request_id = json.loads(first["x-amzn-request-context"])["requestId"]
@@ -617,7 +617,7 @@ def preflight(http: httpx2.Client, origin: str, method: str = "POST") -> httpx2.
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
-def test_a_preflight_of_an_allowed_origin_is_answered_by_the_url(http: httpx2.Client, method: str) -> None:
+def test_the_url_answers_preflights_from_allowed_origins(http: httpx2.Client, method: str) -> None:
     answer = preflight(http, ORIGIN, method)
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == ORIGIN
@@ -628,18 +628,18 @@ def test_a_preflight_of_an_allowed_origin_is_answered_by_the_url(http: httpx2.Cl
     assert answer.headers["access-control-max-age"] == "7200"
 
 
-def test_a_foreign_origin_is_allowed_nothing(http: httpx2.Client) -> None:
+def test_a_foreign_origin_gets_no_cors_headers(http: httpx2.Client) -> None:
     assert "access-control-allow-origin" not in preflight(http, "https://evil.example").headers
     answer = http.get("/api/x", headers={"Origin": "https://evil.example"})
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_an_allowed_origin_may_read_the_answer_and_is_named_once(http: httpx2.Client) -> None:
+def test_an_allowed_origin_may_read_the_response_and_is_named_once(http: httpx2.Client) -> None:
     answer = http.get("/api/x", headers={"Origin": ORIGIN})
     assert answer.headers.get_list("access-control-allow-origin") == [ORIGIN]
 
 
-def test_the_page_its_script_and_the_widget_are_of_one_origin(http: httpx2.Client) -> None:
+def test_the_page_its_script_and_the_widget_share_one_origin(http: httpx2.Client) -> None:
     for path in ("/", "/page.js", "/graphs.js", "/local/graphs", "/widget/qwestly.js", "/widget/tokens.css"):
         assert http.get(path).status_code == 200, path
     assert "default-src 'self'" in http.get("/").headers["content-security-policy"]
@@ -647,7 +647,7 @@ def test_the_page_its_script_and_the_widget_are_of_one_origin(http: httpx2.Clien
         assert http.get("/", extensions={"target": path}).status_code == 404
 
 
-def test_the_page_is_told_who_the_user_is_and_what_answers(http: httpx2.Client) -> None:
+def test_the_page_gets_the_user_and_the_model_in_use(http: httpx2.Client) -> None:
     assert http.get("/local/status").json() == {"user": DEMO_USER, "notes": [], "model": "scripted"}
 
 
@@ -660,7 +660,7 @@ def test_the_page_gets_its_token_from_the_candidate_app(http: httpx2.Client) -> 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/api/conversations", "/healthz", "/local/token"])
-def test_a_removed_route_answers_in_the_shape_of_every_error(path: str) -> None:
+def test_a_removed_route_returns_the_common_error_format(path: str) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
     cors = dict(Template.load().cors(CHAT))
     with served(front.create_app(front.Front(nowhere, nowhere), cors, [ORIGIN])) as url:
@@ -670,6 +670,6 @@ def test_a_removed_route_answers_in_the_shape_of_every_error(path: str) -> None:
     assert answer.headers["access-control-allow-origin"] == ORIGIN
 
 
-def test_a_page_elsewhere_that_points_its_name_here_gets_no_token(http: httpx2.Client) -> None:
+def test_dns_rebinding_gets_no_token(http: httpx2.Client) -> None:
     assert http.get("/local/token?user=somebody", headers={"Host": "rebound.example"}).status_code == 400
     assert http.get("/local/token?user=somebody").status_code == 200

@@ -31,7 +31,7 @@ def plans(connection: Connection, query: dict[str, object]) -> str:
     return str(connection.db.execute(f"EXPLAIN QUERY PLAN {read}").fetchall())
 
 
-def test_the_version_is_the_one_whose_private_methods_were_read() -> None:
+def test_the_version_is_the_one_whose_private_methods_were_reviewed() -> None:
     assert version("neosqlite") == "1.17.2"
     assert version("nx-27017") == "0.8.1"
 
@@ -55,7 +55,7 @@ def test_expired_documents_are_deleted_once_a_minute(connection: Connection, mon
     assert list(things.find({})) == []
 
 
-def test_the_databases_own_date_is_found_beside_a_choice_of_values(connection: Connection) -> None:
+def test_server_side_dates_are_found_in_a_query_with_alternatives(connection: Connection) -> None:
     things = connection["things"]
     things.update_one({"_id": "one", "user_id": "u"}, {"$currentDate": {"at": True}}, upsert=True)
     now = datetime.now(UTC).replace(tzinfo=None)  # as the wire gives dates
@@ -64,7 +64,7 @@ def test_the_databases_own_date_is_found_beside_a_choice_of_values(connection: C
         assert [each["_id"] for each in things.find(query)] == found
 
 
-def test_the_databases_own_dates_are_sorted_among_those_of_clients(connection: Connection) -> None:
+def test_server_side_dates_sort_correctly_among_client_dates(connection: Connection) -> None:
     things = connection["things"]
     now = datetime.now(UTC).replace(tzinfo=None)
     things.update_one({"_id": "own"}, {"$currentDate": {"at": True}}, upsert=True)

@@ -114,7 +114,7 @@ def differences(read: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_each_type_comes_back_as_it_was_written(things: Things, write: str) -> None:
+def test_each_type_is_read_as_it_was_written(things: Things, write: str) -> None:
     for name, value in NESTED.items():
         WRITES[write](things, name, value)
     plain = things.aggregate([{"$match": {"_id": {"$gt": ""}}}])
@@ -125,7 +125,7 @@ def test_each_type_comes_back_as_it_was_written(things: Things, write: str) -> N
         assert differences({each["_id"]: each["v"] for each in found}) == []
 
 
-def test_pushed_and_concurrently_read_values_keep_their_type(things: Things) -> None:
+def test_values_keep_their_type_when_pushed_or_read_concurrently(things: Things) -> None:
     read = dict[str, Any]()
     for name, value in NESTED.items():
         things.insert_one({"_id": name, "a": []})
@@ -172,7 +172,7 @@ def test_an_aggregation_compares_dates(things: Things) -> None:
     assert list(things.aggregate(stages)) == [{"_id": None, "count": 2}]
 
 
-def test_changes_of_parts_leave_the_rest(things: Things) -> None:
+def test_partial_updates_leave_the_rest_unchanged(things: Things) -> None:
     things.insert_one({"_id": 1, "a": {"b": {"n": 1, "gone": 2}}, "list": [{"x": 1}, {"x": 2}]})
     inner = {"$inc": {"a.b.n": 2, "new.n": 1.5}, "$unset": {"a.b.gone": "", "no.such": ""}, "$max": {"a.b.m": 4}}
     things.update_one({"_id": 1}, {**inner, "$set": {"list.1.x": False}, "$pull": {"no.list": 1}})
@@ -182,7 +182,7 @@ def test_changes_of_parts_leave_the_rest(things: Things) -> None:
 
 
 @pytest.mark.parametrize("value", [Decimal128("1.10"), Timestamp(5, 6), float("inf"), float("nan")])
-def test_a_type_that_cannot_be_kept_is_refused(things: Things, value: Any) -> None:
+def test_an_unsupported_type_is_rejected(things: Things, value: Any) -> None:
     things.insert_one({"_id": 1})
     for write in (lambda: things.insert_one({"v": value}), lambda: things.update_one({}, {"$set": {"v": [value]}})):
         with pytest.raises(PyMongoError):

@@ -128,14 +128,14 @@ def called(answer: dict[str, Any]) -> set[str]:
         ],
     ),
 )
-def test_the_words_of_the_user_choose_the_tools(http: httpx2.Client, words: str, tools: set[str]) -> None:
+def test_the_users_words_determine_the_tools(http: httpx2.Client, words: str, tools: set[str]) -> None:
     answer = chat(http, user(words), tools=AGENT_TOOLS)
 
     assert called(answer) == tools
     assert bool(said(answer)) is not bool(tools)
 
 
-def test_only_what_is_offered_is_called_and_with_the_users_words_as_the_query(http: httpx2.Client) -> None:
+def test_only_offered_tools_are_called_with_the_users_words_as_the_query(http: httpx2.Client) -> None:
     words = "What do we know about me?"
 
     answer = chat(http, user(words), tools=["query_user_knowledge"])
@@ -172,7 +172,7 @@ PROFILE = {
 }
 
 
-def test_an_answer_is_fused_from_what_the_tools_returned_and_says_where_it_is_from(http: httpx2.Client) -> None:
+def test_an_answer_combines_the_tools_results_and_names_its_sources(http: httpx2.Client) -> None:
     answer = after_tools(
         http,
         get_user_profile=json.dumps(PROFILE),
@@ -200,7 +200,7 @@ def test_an_answer_is_fused_from_what_the_tools_returned_and_says_where_it_is_fr
         '{"found": false, "note": "none"}',
     ],
 )
-def test_an_empty_result_is_said_honestly(http: httpx2.Client, empty: str) -> None:
+def test_an_empty_result_is_reported_as_empty(http: httpx2.Client, empty: str) -> None:
     answer = after_tools(http, get_user_profile=json.dumps(PROFILE), query_user_knowledge=empty)
 
     assert "Dana Reyes" in answer
@@ -215,29 +215,29 @@ def test_an_empty_result_is_said_honestly(http: httpx2.Client, empty: str) -> No
         '1 validation error:\n```json\n[{"type": "missing"}]\n```\n\nFix the errors and try again.',
     ],
 )
-def test_a_tools_error_is_said_in_a_sentence(http: httpx2.Client, failure: str) -> None:
+def test_a_tools_error_is_reported_in_a_sentence(http: httpx2.Client, failure: str) -> None:
     assert (
         after_tools(http, query_user_knowledge=failure)
         == "I could not look at what you told me and your documents just now."
     )
 
 
-def test_the_demo_leads_a_new_user_to_a_first_sentence(http: httpx2.Client) -> None:
+def test_the_demo_guides_a_new_user_to_a_first_message(http: httpx2.Client) -> None:
     assert after_tools(http, get_user_profile="{}", query_user_knowledge="[]") == NOBODY_YET
 
 
-def test_a_long_list_is_cut_with_the_number_of_the_rest(http: httpx2.Client) -> None:
+def test_a_long_list_is_cut_with_the_number_of_remaining_items(http: httpx2.Client) -> None:
     answer = after_tools(http, query_user_knowledge=json.dumps([{"content": f"Fact {n}."} for n in range(10)]))
     assert answer.splitlines()[-2:] == ["- Fact 7.", "- … and 2 more: ask me about any of it."]
 
 
-def test_a_result_in_prose_is_quoted(http: httpx2.Client) -> None:
+def test_a_prose_result_is_quoted(http: httpx2.Client) -> None:
     answer = after_tools(http, query_qwestly_docs="<docs>\nA card [1] shows your work. It is free.\n</docs>")
 
     assert answer == "**The Qwestly docs**\n\n- A card [1] shows your work.\n- It is free."
 
 
-def test_a_person_in_danger_is_shown_where_help_is(http: httpx2.Client) -> None:
+def test_a_person_in_danger_is_shown_where_to_get_help(http: httpx2.Client) -> None:
     answer = said(chat(http, user("I can't go on, I want to kill myself"), tools=AGENT_TOOLS))
 
     assert "988" in answer
@@ -256,7 +256,7 @@ def deepseek(client: openai.AsyncOpenAI) -> OpenAIChatModel:
     return OpenAIChatModel("deepseek-flash", provider=provider, profile=PROFILES["deepseek"])
 
 
-def test_deepseeks_paths_without_a_version_work_as_well(http: httpx2.Client, server: ModelServer) -> None:
+def test_deepseeks_unversioned_paths_work_too(http: httpx2.Client, server: ModelServer) -> None:
     body = {"model": "deepseek-v4-pro", "messages": [user("Hello")]}
 
     assert said(http.post("/chat/completions", json=body).json()).startswith("Hello!")
@@ -309,7 +309,7 @@ def named(function: str) -> dict[str, Any]:
         ({"model": None}, 404, "The model `None` does not exist"),
     ],
 )
-def test_a_request_that_a_provider_refuses_is_refused_and_uses_up_no_script(
+def test_a_request_the_provider_would_reject_is_rejected_without_using_the_script(
     http: httpx2.Client, server: ModelServer, more: dict[str, Any], status: int, why: str
 ) -> None:
     server.script(Reply("Never said."))
@@ -325,17 +325,17 @@ def test_a_request_that_a_provider_refuses_is_refused_and_uses_up_no_script(
 
 
 @pytest.mark.parametrize("more", [{}, {"tool_choice": "auto"}, {"tool_choice": "none"}, {"tool_choice": None}])
-def test_a_model_that_thinks_answers_where_no_tool_is_forced(http: httpx2.Client, more: dict[str, Any]) -> None:
+def test_a_thinking_model_answers_if_no_tool_is_forced(http: httpx2.Client, more: dict[str, Any]) -> None:
     assert said(chat(http, user("Hello"), tools=["get_user_profile"], **more)).startswith("Hello!")
 
 
-def test_an_embedding_by_a_model_that_is_none_is_refused(http: httpx2.Client) -> None:
+def test_an_embedding_by_a_model_without_embeddings_is_rejected(http: httpx2.Client) -> None:
     assert http.post("/v1/embeddings", json={"model": "text-embedding-4", "input": "x"}).status_code == 404
     assert http.post("/v1/embeddings", json={"model": "deepseek-flash", "input": "x"}).status_code == 400
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_retired_name_is_served_under_that_of_its_successor(http: httpx2.Client, stream: bool) -> None:
+def test_a_retired_model_name_is_served_by_its_successor(http: httpx2.Client, stream: bool) -> None:
     body = {"model": "deepseek-v4-flash", "messages": [user("Hello")], "stream": stream}
 
     answer = http.post("/v1/chat/completions", json=body).text
@@ -357,7 +357,7 @@ def embed(server: ModelServer, *texts: str, **more: Any) -> list[list[float]]:
     return with_client(server, ask)
 
 
-def test_an_empty_input_is_refused_as_the_provider_does(server: ModelServer) -> None:
+def test_an_empty_input_is_rejected_as_by_the_provider(server: ModelServer) -> None:
     with pytest.raises(openai.BadRequestError, match="none of them empty"):
         embed(server, "")
 
@@ -365,7 +365,7 @@ def test_an_empty_input_is_refused_as_the_provider_does(server: ModelServer) -> 
 # --- recording and counting ---------------------------------------------------------------------------------------
 
 
-def test_cached_tokens_are_the_prefix_that_an_earlier_request_had_in_steps_of_64(http: httpx2.Client) -> None:
+def test_cached_tokens_are_the_prefix_shared_with_an_earlier_request_in_steps_of_64(http: httpx2.Client) -> None:
     def usage(*messages: dict[str, Any], model: str = "deepseek-flash") -> dict[str, Any]:
         body = {"model": model, "messages": messages, "tools": [tool("get_user_profile")]}
         return http.post("/v1/chat/completions", json=body).json()["usage"]
@@ -439,7 +439,7 @@ STATUSES: dict[Fault, type[openai.APIStatusError]] = {
 
 
 @pytest.mark.parametrize(("fault", "error"), STATUSES.items())
-def test_an_error_status_reaches_the_client_as_its_own_error(
+def test_an_error_status_raises_its_own_client_error(
     server: ModelServer, fault: Fault, error: type[openai.APIStatusError]
 ) -> None:
     server.script(Reply(fault=fault, retry_after=1.5))
@@ -495,11 +495,13 @@ def line_of(data: str) -> Any:
         ("content_filter", ["", "one", "content_filter", "[DONE]"]),
     ],
 )
-def test_a_malformed_stream_has_these_lines(server: ModelServer, fault: Fault | None, expected: list[Any]) -> None:
+def test_a_stream_fault_produces_the_expected_lines(
+    server: ModelServer, fault: Fault | None, expected: list[Any]
+) -> None:
     assert lines(server, Reply(THREE, fault=fault)) == expected
 
 
-def test_other_lines_stand_around_every_event(server: ModelServer) -> None:
+def test_other_lines_surround_every_event(server: ModelServer) -> None:
     server.script(Reply(THREE, fault="other_lines"))
     body = httpx2.post(
         f"{server.base_url}/chat/completions",
@@ -508,7 +510,7 @@ def test_other_lines_stand_around_every_event(server: ModelServer) -> None:
     assert body.count(OTHER_LINES + b"data: {") == len(["", *THREE, "stop"])
 
 
-def test_swapped_indices_still_give_each_call_its_arguments(server: ModelServer) -> None:
+def test_each_call_gets_its_arguments_despite_swapped_indices(server: ModelServer) -> None:
     server.script(
         Reply(
             tool_calls=[{"name": "add", "arguments": {"a": 1}}, {"name": "add", "arguments": {"a": 20}}],
@@ -546,7 +548,7 @@ def started_program(*arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.thorough
-def test_a_port_that_is_taken_is_said_in_one_sentence(server: ModelServer) -> None:
+def test_a_port_in_use_is_reported_in_one_sentence(server: ModelServer) -> None:
     with started_program("--port", str(server.port)) as program:
         output, errors = program.communicate(timeout=10)
 

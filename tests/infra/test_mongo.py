@@ -68,7 +68,7 @@ def write(folder: Path, **pages: str) -> Path:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_apply_makes_what_check_misses_and_again_it_changes_nothing(run: Run) -> None:
+def test_apply_creates_what_check_reports_missing_and_is_idempotent(run: Run) -> None:
     missing = run("check")
     assert missing.returncode == 1
     for collection, indexes in INDEXES.items():
@@ -83,14 +83,14 @@ def test_apply_makes_what_check_misses_and_again_it_changes_nothing(run: Run) ->
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_ingest_tells_what_it_did(run: Run, tmp_path: Path) -> None:
+def test_ingest_reports_its_changes(run: Run, tmp_path: Path) -> None:
     folder = write(tmp_path, plans="# Prices\nFree.", cards="# Cards\nWho you are.")
     assert run("ingest", str(folder)).stdout == "2 sections added, 0 removed, 0 unchanged.\n"
     assert run("ingest", str(folder)).stdout == "0 sections added, 0 removed, 2 unchanged.\n"
 
 
 @pytest.mark.thorough
-def test_a_folder_that_is_not_there_is_a_failure_in_one_sentence(run: Run, tmp_path: Path) -> None:
+def test_a_missing_folder_fails_with_one_sentence(run: Run, tmp_path: Path) -> None:
     failed = run("ingest", str(tmp_path / "nowhere"))
     assert failed.returncode != 0
     assert "nowhere" in failed.stdout + failed.stderr
@@ -105,7 +105,7 @@ def test_a_missing_variable_is_named_in_one_sentence(run: Run) -> None:
 
 
 @pytest.mark.thorough
-def test_secrets_that_are_not_there_yet_do_not_keep_indexes_from_being_made(run: Run) -> None:
+def test_indexes_are_created_even_if_secrets_are_missing(run: Run) -> None:
     later = "ssm:/qwestly-agent/dev/candidate-api-secret"
     applied = run("apply", QWESTLY_CANDIDATE_API_SECRET=later, QWESTLY_AGENT_SHARED_SECRET=later)
     assert (applied.returncode, applied.stderr) == (0, "")
@@ -115,7 +115,7 @@ def test_secrets_that_are_not_there_yet_do_not_keep_indexes_from_being_made(run:
 
 
 @pytest.mark.anyio
-async def test_a_field_that_the_candidate_app_does_not_have_is_named(database: AsyncDatabase[Document]) -> None:
+async def test_a_field_missing_in_the_candidate_app_is_named(database: AsyncDatabase[Document]) -> None:
     chunks = [{"_id": str(n), "user_id": "u", "text": "t", "title": "T", "embedding": [1.0]} for n in range(3)]
     del chunks[0]["text"], chunks[1]["user_id"], chunks[2]["user_id"]
     await database[candidate_data.KNOWLEDGE].insert_many(chunks)
@@ -195,7 +195,7 @@ COMPLETE = {
 
 
 @pytest.mark.anyio
-async def test_a_new_cluster_gets_our_search_indexes_with_their_filter_fields_and_no_others() -> None:
+async def test_a_new_cluster_gets_exactly_our_search_indexes_with_their_filter_fields() -> None:
     atlas = Atlas()
     await apply(as_database(atlas))
     assert {collection for collection, _ in atlas.made} == {
@@ -229,7 +229,7 @@ async def test_a_new_cluster_gets_our_search_indexes_with_their_filter_fields_an
 
 
 @pytest.mark.anyio
-async def test_search_indexes_that_are_there_are_left_alone() -> None:
+async def test_existing_search_indexes_are_left_alone() -> None:
     atlas = Atlas(COMPLETE)
     await apply(as_database(atlas))
     assert atlas.made == []
@@ -237,7 +237,7 @@ async def test_search_indexes_that_are_there_are_left_alone() -> None:
 
 
 @pytest.mark.anyio
-async def test_check_names_a_search_index_that_is_missing_and_a_filter_field_that_one_lacks() -> None:
+async def test_check_names_missing_search_indexes_and_filter_fields() -> None:
     there = {
         **COMPLETE,
         candidate_data.DOCS: {"another": {}},
@@ -255,7 +255,7 @@ async def test_check_names_a_search_index_that_is_missing_and_a_filter_field_tha
 
 
 @pytest.mark.anyio
-async def test_an_index_that_lacks_a_field_is_built_anew() -> None:
+async def test_an_index_that_lacks_a_field_is_rebuilt() -> None:
     before = {"mappings": {"fields": {"content": {}, "user_id": {}, "status": {}}}}
     atlas = Atlas({memories.COLLECTION: {"user_memories_search_index": before}})
     await apply(as_database(atlas))
@@ -263,7 +263,7 @@ async def test_an_index_that_lacks_a_field_is_built_anew() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_vector_index_of_the_candidate_app_is_named_but_is_not_ours_to_make() -> None:
+async def test_the_candidate_apps_vector_index_is_named_but_not_created() -> None:
     there = {**COMPLETE, candidate_data.KNOWLEDGE: {"another": {}}}
     said = await check(as_database(Atlas(there)))
     assert "knowledge_chunk: search index knowledge_chunk_vector_index is missing" in said
@@ -273,7 +273,7 @@ async def test_a_vector_index_of_the_candidate_app_is_named_but_is_not_ours_to_m
 
 
 @pytest.mark.anyio
-async def test_a_server_without_search_indexes_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_without_search_indexes_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(_: AtlasCollection) -> Any:
         raise OperationFailure("Unrecognized pipeline stage name: '$listSearchIndexes'", 40324)
 
@@ -309,7 +309,7 @@ def ingesting(tmp_path: Path, database: AsyncDatabase[Document], model: ModelSer
 
 
 @pytest.mark.anyio
-async def test_a_page_is_cut_at_its_headings(ingesting: Ingesting) -> None:
+async def test_a_page_is_split_at_its_headings(ingesting: Ingesting) -> None:
     (ingesting.folder / "more").mkdir()
     write(
         ingesting.folder,
@@ -326,7 +326,7 @@ async def test_a_page_is_cut_at_its_headings(ingesting: Ingesting) -> None:
 
 
 @pytest.mark.anyio
-async def test_only_what_changed_is_embedded_and_what_is_gone_is_removed(ingesting: Ingesting) -> None:
+async def test_only_changed_sections_are_embedded_and_deleted_ones_removed(ingesting: Ingesting) -> None:
     write(ingesting.folder, plans="# Prices\nFree.", cards="# Cards\nWho you are.", old="# Old\nGone soon.")
     assert await ingesting() == "3 sections added, 0 removed, 0 unchanged."
     ingesting.model.reset()
@@ -345,7 +345,7 @@ async def test_only_what_changed_is_embedded_and_what_is_gone_is_removed(ingesti
 
 
 @pytest.mark.anyio
-async def test_a_long_section_is_cut_at_its_paragraphs_and_loses_nothing(ingesting: Ingesting) -> None:
+async def test_a_long_section_is_split_at_its_paragraphs_and_loses_nothing(ingesting: Ingesting) -> None:
     paragraphs = [f"{n} " + "word " * 80 for n in range(20)]
     write(ingesting.folder, long="# Long\n" + "\n\n".join(paragraphs))
     await ingesting()
@@ -357,7 +357,7 @@ async def test_a_long_section_is_cut_at_its_paragraphs_and_loses_nothing(ingesti
 
 
 @pytest.mark.anyio
-async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> None:
+async def test_a_large_handbook_is_embedded_in_batches(ingesting: Ingesting) -> None:
     write(ingesting.folder, big="".join(f"# Heading {n}\nText {n}.\n" for n in range(130)))
     assert await ingesting() == "130 sections added, 0 removed, 0 unchanged."
     assert [len(request.json["input"]) for request in ingesting.model.requests] == [64, 64, 2]
@@ -366,14 +366,14 @@ async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> 
 # --- the collections ----------------------------------------------------------------------------------------------
 
 
-def test_a_collection_that_does_not_say_what_it_holds_of_a_user_or_why_it_is_of_none_cannot_be_declared() -> None:
+def test_a_collection_must_declare_its_user_data_or_why_it_has_none() -> None:
     with pytest.raises(ValueError, match="agent_new: declare what it holds of a user"):
         MongoCollection("agent_new", Expires(timedelta(days=1)))
 
 
-def test_only_what_is_ours_gets_indexes_of_ours() -> None:
+def test_only_our_collections_get_our_indexes() -> None:
     assert {each.collection for each in SEARCH_INDEXES if not each.ours} <= {*CANDIDATE_APPS}
 
 
-def test_each_collection_of_which_a_user_is_searched_filters_by_the_user_inside_the_search() -> None:
+def test_each_per_user_search_filters_by_user_inside_the_search() -> None:
     assert all("user_id" in each.filters for each in SEARCH_INDEXES if each.collection != candidate_data.DOCS)

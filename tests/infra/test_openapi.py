@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 RELEASED = (ROOT / "docs/api-surface.txt").read_text(encoding="utf-8").splitlines()
 
 
-def test_a_breaking_change_stands_in_the_changelog() -> None:
+def test_a_breaking_change_is_in_the_changelog() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     unreleased = re.split(r"^## \[", changelog, flags=re.M)[1]
     told = [line for line in unreleased.splitlines() if line.startswith("- **Breaking**: ")]
@@ -24,7 +24,7 @@ def test_a_breaking_change_stands_in_the_changelog() -> None:
     assert told or not broken, f"A line that begins with “- **Breaking**: ” is due in CHANGELOG.md: {broken}"
 
 
-def test_additions_break_nobody_and_removals_and_new_requirements_do() -> None:
+def test_removals_and_new_requirements_are_breaking_and_additions_are_not() -> None:
     before = ["GET /a", "GET /a 200", "gives View.id is required", "gives View.id: string", "takes Body.x: string"]
     more = [*before, "GET /b", "gives View.new: string", "takes Body.y: string", "takes New.z is required"]
     assert breaking(before, more) == []
@@ -52,7 +52,7 @@ def schema_of(method: str, path: str) -> Any:
 
 
 @pytest.mark.parametrize("example", [pytest.param(each, id=each["path"]) for each in EXAMPLES])
-def test_an_example_of_an_answer_has_each_field_that_the_route_answers_and_no_other(example: re.Match[str]) -> None:
+def test_a_response_example_has_exactly_the_routes_fields(example: re.Match[str]) -> None:
     schema = schema_of(example["method"], example["path"])
     answer = json.loads(example["text"])
     assert [f"{each.json_path}: {each.message}" for each in Draft202012Validator(schema).iter_errors(answer)] == []

@@ -45,12 +45,12 @@ def filled_in(stage: str, folder: Path, **others: str) -> Stage:
     return Stage.load(stage, written)
 
 
-def test_dev_deploys_unedited() -> None:
+def test_dev_deploys_without_edits() -> None:
     assert list(problems(Stage.load("dev"))) == []
 
 
 @pytest.mark.parametrize("stage", [each for each in stage_names() if each != "dev"])
-def test_the_others_lack_nothing_but_what_their_owner_knows(stage: str, tmp_path: Path) -> None:
+def test_other_stages_lack_only_values_their_owner_knows(stage: str, tmp_path: Path) -> None:
     unedited = list(problems(Stage.load(stage)))
     assert unedited
     assert all(" is still <" in each for each in unedited), unedited
@@ -81,7 +81,7 @@ def test_three_wrong_overrides_are_all_found(tmp_path: Path) -> None:
     assert sorted(each.partition(" ")[0] for each in found) == sorted(wrong)
 
 
-def test_lengths_and_parameters_without_a_default_are_checked_too() -> None:
+def test_lengths_and_required_parameters_are_checked_too() -> None:
     dev = Stage.load("dev")
     declared = {
         **dev.template.declared,
@@ -100,7 +100,7 @@ def test_a_value_is_read_as_sam_reads_it(value: str, read: str, tmp_path: Path) 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not (ROOT / ".venv-sam").exists(), reason=".venv-sam is missing: make .venv-sam/ready")
-def test_sam_reads_the_file_in_the_same_way() -> None:
+def test_sam_reads_the_parameter_file_the_same_way() -> None:
     program = """
 import json, sys, tomllib
 from samcli.cli.types import CfnParameterOverridesType
@@ -113,7 +113,7 @@ print(json.dumps({name: read(each["parameter_overrides"], None, None) for name, 
     assert json.loads(ran) == {name: dict(Stage.load(name).overrides) for name in stage_names()}
 
 
-def test_make_deploy_asks_for_what_is_missing_before_it_builds() -> None:
+def test_make_deploy_names_missing_parameters_before_it_builds() -> None:
     plan = subprocess.check_output(["make", "--dry-run", "deploy", "STAGE=staging"], cwd=ROOT, text=True)
     order = [plan.index(each) for each in ("infra.parameters staging", "sam build", "sam deploy")]
     assert order == sorted(order)
@@ -124,7 +124,7 @@ def test_make_deploy_asks_for_what_is_missing_before_it_builds() -> None:
     assert "AppUrl is still <https://… where users sign in>: Where users sign in" in ran.stderr
 
 
-def test_links_in_mails_lead_to_the_domain_where_there_is_one(tmp_path: Path) -> None:
+def test_links_in_mails_use_the_custom_domain_if_there_is_one(tmp_path: Path) -> None:
     address = "https://agent.qwestly.example/approve"
     stage = filled_in("prod", tmp_path, ApproveUrl=address, BehindDistribution="1")
     assert list(problems(stage)) == []
@@ -134,7 +134,7 @@ def test_links_in_mails_lead_to_the_domain_where_there_is_one(tmp_path: Path) ->
     assert without.endswith("approve"), "the function's own"
 
 
-def test_where_roles_open_the_database_every_function_has_its_address_and_no_secret(tmp_path: Path) -> None:
+def test_with_database_roles_every_function_has_the_address_and_no_secret(tmp_path: Path) -> None:
     address = "mongodb+srv://cluster.example.mongodb.net/?authMechanism=MONGODB-AWS&authSource=%24external"
     stage = filled_in("prod", tmp_path, MongodbUri=address)
     assert list(problems(stage)) == []

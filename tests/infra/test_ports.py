@@ -5,16 +5,16 @@ import pytest
 from infra.local.ports import free_port, listens
 
 
-def test_a_port_where_somebody_listens():
+def test_a_port_with_a_listener_is_in_use():
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert listens(server.getsockname()[1])
 
 
-def test_a_port_where_nobody_does():
+def test_a_port_without_a_listener_is_free():
     assert not listens(free_port())
 
 
-def test_a_connection_to_itself_is_nobody(monkeypatch: pytest.MonkeyPatch):
+def test_a_connection_to_itself_is_no_listener(monkeypatch: pytest.MonkeyPatch):
     port = free_port()
     connect = socket.create_connection
 

@@ -116,7 +116,7 @@ def typed(account: Account, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 @pytest.mark.nightly
-def test_a_release_is_taken_back_in_every_function_and_forth_again(account: Account, typed: Typed) -> None:
+def test_a_release_is_rolled_back_and_forward_in_every_function(account: Account, typed: Typed) -> None:
     old = account.deploy()
     before = account.live()
     new = account.deploy()
@@ -151,7 +151,7 @@ def test_the_live_version_is_listed_with_its_time(
 
 
 @pytest.mark.nightly
-def test_without_a_release_before_nothing_changes(account: Account, typed: Typed) -> None:
+def test_a_rollback_without_a_previous_release_changes_nothing(account: Account, typed: Typed) -> None:
     only = account.deploy()
     live = account.live()
     assert typed("back") == (1, "", f"There is no release before {only}.\n")
@@ -159,9 +159,7 @@ def test_without_a_release_before_nothing_changes(account: Account, typed: Typed
 
 
 @pytest.mark.nightly
-def test_a_function_that_the_release_before_did_not_have_keeps_all_where_they_are(
-    account: Account, typed: Typed
-) -> None:
+def test_a_rollback_moves_nothing_if_a_function_is_new(account: Account, typed: Typed) -> None:
     old = account.deploy(names=NAMES[1:])
     account.deploy()
     live = account.live()
@@ -170,7 +168,7 @@ def test_a_function_that_the_release_before_did_not_have_keeps_all_where_they_ar
 
 
 @pytest.mark.nightly
-def test_where_one_function_cannot_be_moved_none_is(
+def test_if_one_function_cannot_be_moved_none_is(
     account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account.deploy()
@@ -211,7 +209,7 @@ def sleeping(monkeypatch: pytest.MonkeyPatch, number: str, *, wakes: bool = True
 
 
 @pytest.mark.nightly
-def test_a_version_that_nobody_called_for_weeks_has_its_snapshot_before_requests_reach_it(
+def test_a_long_unused_version_gets_its_snapshot_before_it_serves_requests(
     account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account.deploy()
@@ -225,7 +223,7 @@ def test_a_version_that_nobody_called_for_weeks_has_its_snapshot_before_requests
 
 
 @pytest.mark.nightly
-def test_where_a_snapshot_cannot_be_made_no_function_is_moved(
+def test_no_function_is_moved_if_a_snapshot_fails(
     account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account.deploy()
@@ -238,7 +236,7 @@ def test_where_a_snapshot_cannot_be_made_no_function_is_moved(
 
 
 @pytest.mark.nightly
-def test_while_a_deployment_runs_nothing_is_moved(account: Account, typed: Typed) -> None:
+def test_nothing_is_moved_during_a_deployment(account: Account, typed: Typed) -> None:
     account.deploy()
     account.deploy()
     live = account.live()
@@ -254,7 +252,7 @@ def test_while_a_deployment_runs_nothing_is_moved(account: Account, typed: Typed
 
 
 @pytest.mark.nightly
-def test_functions_that_were_moved_apart_are_brought_together_by_a_number(account: Account, typed: Typed) -> None:
+def test_functions_on_different_releases_are_realigned_by_release_number(account: Account, typed: Typed) -> None:
     old = account.deploy()
     together = account.live()
     account.deploy()
@@ -279,9 +277,7 @@ def test_prune_keeps_the_live_release_and_the_one_before(account: Account, typed
 
 
 @pytest.mark.nightly
-def test_after_a_way_back_the_newest_version_stays_for_cloudformation_calls_it_its_own(
-    account: Account, typed: Typed
-) -> None:
+def test_prune_keeps_cloudformations_newest_version_after_a_rollback(account: Account, typed: Typed) -> None:
     account.deploy()
     account.deploy()
     typed("back")
@@ -290,7 +286,7 @@ def test_after_a_way_back_the_newest_version_stays_for_cloudformation_calls_it_i
 
 
 @pytest.mark.nightly
-def test_a_release_that_was_taken_back_is_not_the_way_back_from_the_next_one(account: Account, typed: Typed) -> None:
+def test_a_rolled_back_release_is_not_a_rollback_target_later(account: Account, typed: Typed) -> None:
     good = account.deploy()
     account.deploy()
     typed("back")
@@ -303,7 +299,7 @@ def test_a_release_that_was_taken_back_is_not_the_way_back_from_the_next_one(acc
 
 
 @pytest.mark.nightly
-def test_a_deployment_that_failed_is_not_the_way_back_from_the_next_one(account: Account, typed: Typed) -> None:
+def test_a_failed_deployment_is_not_a_rollback_target_later(account: Account, typed: Typed) -> None:
     account.deploy()
     typed("prune")
     account.deploy(live=False)
@@ -321,14 +317,14 @@ def test_a_deployment_that_failed_is_not_the_way_back_from_the_next_one(account:
         (["back", "3"], "prod", "`to` needs the number of a release, and nothing else takes one"),
     ],
 )
-def test_a_stage_is_named_and_a_number_where_one_is_needed(
+def test_a_release_command_requires_a_stage_and_only_to_takes_a_number(
     typed: Typed, words: list[str], stage: str, why: str
 ) -> None:
     code, _, said = typed(*words, stage=stage)
     assert (code, said.splitlines()[-1]) == (2, f"qwestly-agent release: error: {why}")
 
 
-def test_a_stage_that_is_not_deployed_is_told(typed: Typed) -> None:
+def test_an_undeployed_stage_is_reported(typed: Typed) -> None:
     assert typed("list") == (1, "", f"{NAMES[0]} is not deployed: use the checkout of what is.\n")
 
 
@@ -405,7 +401,9 @@ def cards(account: Account, aws: AwsServer, versions: dict[str, dict[str, str]])
         cards.states.stop_execution(executionArn=each["executionArn"])
 
 
-def test_a_machine_goes_back_and_forth_with_its_functions(account: Account, typed: Typed, cards: Cards) -> None:
+def test_a_state_machine_is_rolled_back_and_forward_with_its_functions(
+    account: Account, typed: Typed, cards: Cards
+) -> None:
     for seconds in (100, 100, 300):
         account.deploy()
         cards.defines(seconds)
@@ -418,7 +416,7 @@ def test_a_machine_goes_back_and_forth_with_its_functions(account: Account, type
     assert cards.seconds == 300
 
 
-def test_where_a_function_cannot_be_moved_no_machine_is(
+def test_no_state_machine_is_moved_if_a_function_cannot_be(
     account: Account, typed: Typed, cards: Cards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seconds in (100, 300):
@@ -431,7 +429,7 @@ def test_where_a_function_cannot_be_moved_no_machine_is(
     assert cards.seconds == 300
 
 
-def test_only_versions_that_a_kept_release_needs_stay(
+def test_prune_keeps_only_versions_that_a_kept_release_needs(
     account: Account, typed: Typed, cards: Cards, versions: dict[str, dict[str, str]]
 ) -> None:
     for seconds in (100, 200, 200, 300):
@@ -441,7 +439,7 @@ def test_only_versions_that_a_kept_release_needs_stay(
     assert [json.loads(each["definition"])["States"]["w"]["Seconds"] for each in versions.values()] == [200, 300]
 
 
-def test_an_execution_of_an_older_definition_is_begun_again_with_its_input(
+def test_an_execution_of_an_older_definition_is_restarted_with_its_input(
     account: Account, typed: Typed, cards: Cards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account.deploy()
@@ -466,7 +464,7 @@ def test_an_execution_of_an_older_definition_is_begun_again_with_its_input(
     assert typed("move")[1] == "No execution runs by an older definition.\n"
 
 
-def test_the_calls_of_releases_stand_in_the_table_of_rights(
+def test_the_release_commands_calls_are_in_the_table_of_rights(
     account: Account, typed: Typed, cards: Cards, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with recording() as calls:

@@ -74,7 +74,7 @@ def test_nothing_else_is_allowed(statements: Any) -> None:
     assert not stack_of(*statements).allows("Role", PUBLISH)
 
 
-def test_a_condition_holds_where_the_call_has_its_value() -> None:
+def test_a_condition_is_met_if_the_call_has_its_value() -> None:
     condition = {"StringEquals": {"kms:EncryptionContext:aws:sns:topicArn": TOPIC}}
     stack = stack_of(allow("kms:Decrypt", "*", Condition=condition))
     key = f"arn:aws:kms:eu-west-1:{ACCOUNT}:key/k"
@@ -82,7 +82,7 @@ def test_a_condition_holds_where_the_call_has_its_value() -> None:
     assert not stack.allows("Role", Call("kms:Decrypt", key, (("kms:EncryptionContext:aws:sns:topicArn", "other"),)))
 
 
-def test_a_boundary_takes_away_what_it_does_not_name() -> None:
+def test_a_boundary_denies_what_it_does_not_allow() -> None:
     bound = {"PermissionsBoundary": {"Ref": "Bound"}}
     assert not stack_of(allow(), role=bound).allows("Role", PUBLISH)
     assert stack_of(allow("s3:GetObject", "*"), role=bound).allows("Role", Call("s3:GetObject", "any"))
@@ -106,12 +106,12 @@ NOT_KNOWN: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("statement", "role"), NOT_KNOWN, ids=lambda each: json.dumps(each)[:60])
-def test_an_element_that_is_not_understood_is_refused(statement: Any, role: Any) -> None:
+def test_an_unsupported_policy_element_is_rejected(statement: Any, role: Any) -> None:
     with pytest.raises(NotUnderstood):
         stack_of(statement, role=role).allows("Role", PUBLISH)
 
 
-def test_a_policy_that_is_attached_in_another_way_is_refused() -> None:
+def test_a_policy_attached_in_an_unsupported_way_is_rejected() -> None:
     policy = {"Type": "AWS::IAM::Policy", "Properties": {}}
     with pytest.raises(NotUnderstood, match="write it into its role"):
         Stack.of({"Resources": {"Policy": policy}}, STAGE, {}).roles()
@@ -124,7 +124,7 @@ def test_a_policy_that_is_attached_in_another_way_is_refused() -> None:
         ("logs:DescribeLogGroups", f"arn:aws:logs:eu-west-1:{ACCOUNT}:log-group:a:*", "has no resource"),
     ],
 )
-def test_an_action_that_aws_does_not_know_or_checks_on_nothing_is_found(action: str, resource: str, what: str) -> None:
+def test_an_action_unknown_to_aws_or_checked_on_no_resource_is_found(action: str, resource: str, what: str) -> None:
     [found] = findings(stack_of(allow(action, resource)), [])
     assert found.what.startswith(what)
 
@@ -191,13 +191,13 @@ def rights(found: list[Finding]) -> set[tuple[str, str]]:
 
 
 @pytest.mark.thorough
-def test_each_call_has_a_right_and_each_right_a_call(templates: Templates) -> None:
+def test_each_call_is_permitted_and_each_permission_is_used(templates: Templates) -> None:
     assert templates.findings() == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
-def test_five_rights_taken_away_are_five_findings(templates: Templates, seed: int) -> None:
+def test_five_removed_permissions_give_five_findings(templates: Templates, seed: int) -> None:
     chance, taken = random.Random(seed), list[Grant]()
     while len(taken) < 5:
         stack, policy = chance.choice([each for each in templates.policies() if each[1]["Statement"]])
@@ -210,7 +210,7 @@ def test_five_rights_taken_away_are_five_findings(templates: Templates, seed: in
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
-def test_five_needless_rights_are_five_findings(templates: Templates, seed: int) -> None:
+def test_five_unneeded_permissions_give_five_findings(templates: Templates, seed: int) -> None:
     chance = random.Random(seed)
     secrets = f"arn:aws:ssm:eu-west-1:{ACCOUNT}:parameter/qwestly-agent/prod"
     needless = [
@@ -241,7 +241,7 @@ def test_five_needless_rights_are_five_findings(templates: Templates, seed: int)
 
 
 @pytest.mark.thorough
-def test_the_role_of_the_walk_as_it_was_is_found_wanting(templates: Templates) -> None:
+def test_the_smoke_roles_former_policy_is_found_insufficient(templates: Templates) -> None:
     """Read by people it looked complete: it could read the stage's parameters, and publish."""
     own = templates.bootstrap["Resources"]["SmokeRole"]["Properties"]["Policies"][0]["PolicyDocument"]
     own["Statement"] = [each for each in own["Statement"] if each["Action"] in ("ssm:GetParameters", "sns:Publish")]
@@ -251,7 +251,7 @@ def test_the_role_of_the_walk_as_it_was_is_found_wanting(templates: Templates) -
 
 
 @pytest.mark.thorough
-def test_a_role_is_made_with_the_boundary_and_not_without(templates: Templates) -> None:
+def test_a_role_can_be_created_only_with_the_boundary(templates: Templates) -> None:
     stack, bootstrap = templates.stacks
     role, bound = stack.arn("ChatRole"), bootstrap.arn("RolesBoundary")
     made = Call("iam:CreateRole", role, (("iam:PermissionsBoundary", bound),))

@@ -276,9 +276,7 @@ def ada(cloud: Cloud, model: ModelServer) -> Person:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("logical_id", HANDLERS)
-def test_each_door_is_found_by_its_handler_and_answers_what_is_nonsense_by_the_name_of_an_error(
-    cloud: Cloud, logical_id: str
-) -> None:
+def test_each_handler_is_found_and_answers_an_invalid_event_with_an_error_type(cloud: Cloud, logical_id: str) -> None:
     answer = cloud.invoke(logical_id, ["nonsense"])
     if logical_id == "ApproveClockFunction":
         assert "errorType" not in answer
@@ -288,7 +286,7 @@ def test_each_door_is_found_by_its_handler_and_answers_what_is_nonsense_by_the_n
 
 
 @pytest.mark.sentinel
-def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cloud: Cloud, ada: Person) -> None:
+def test_a_card_is_drafted_approved_by_a_mailed_link_and_published(cloud: Cloud, ada: Person) -> None:
     ada.is_at("L2")
     ada.wants_a_card()
     ada.is_asked()
@@ -318,7 +316,7 @@ def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cl
 
 
 @pytest.mark.nightly
-def test_a_conversation_is_read_remembered_and_merged_in_lambdas_runtime(cloud: Cloud, ada: Person) -> None:
+def test_a_conversations_memories_are_extracted_and_merged_in_lambdas_runtime(cloud: Cloud, ada: Person) -> None:
     async def talked(services: ModelServices) -> None:
         talk = Talk(services, cloud.world.clock, None, ada.user_id)  # type: ignore[arg-type]
         await talk.says("I live in Leeds and work as a nurse.", conversation_id=ada.draft_id)
@@ -343,7 +341,7 @@ def test_a_conversation_is_read_remembered_and_merged_in_lambdas_runtime(cloud: 
     assert cloud.world.database["user_memories"].count_documents(merged) == 1
 
 
-def test_the_clock_sends_the_mail_of_a_question_that_nobody_answered(cloud: Cloud, ada: Person) -> None:
+def test_the_clock_mails_an_unanswered_question(cloud: Cloud, ada: Person) -> None:
     ada.is_at("L1")
     ada.wants_a_card()
     asked = ada.is_asked()
@@ -354,7 +352,7 @@ def test_the_clock_sends_the_mail_of_a_question_that_nobody_answered(cloud: Clou
     assert APPROVE_URL in cloud.mail_to(f"{ada.draft_id}@example.com").text
 
 
-def test_under_the_brake_an_error_has_the_name_that_the_state_machine_knows(cloud: Cloud, ada: Person) -> None:
+def test_the_brakes_error_has_the_name_the_state_machine_expects(cloud: Cloud, ada: Person) -> None:
     ada.wants_a_card()
     ada.is_asked()
     ada.pulls_the_brake()
@@ -366,14 +364,14 @@ def test_under_the_brake_an_error_has_the_name_that_the_state_machine_knows(clou
 
 
 @pytest.mark.nightly
-def test_a_database_that_is_gone_has_the_name_that_is_tried_again(cloud: Cloud) -> None:
+def test_an_unreachable_database_raises_the_error_name_that_is_retried(cloud: Cloud) -> None:
     given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
     keep = {"workflow": "generate_card", "state": "keep_draft", "given": given}
     answer = invoked_with(cloud, "GenerateWriterFunction", keep, MONGODB_URI="mongodb://127.0.0.1:1")
     assert answer["errorType"] == "Unavailable"
 
 
-def test_a_call_that_takes_too_long_is_ended_from_outside(cloud: Cloud) -> None:
+def test_a_call_that_exceeds_its_timeout_is_ended_from_outside(cloud: Cloud) -> None:
     given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
     keep = {"workflow": "generate_card", "state": "keep_draft", "given": given}
     gone = {"MONGODB_URI": "mongodb://127.0.0.1:1", "AWS_LAMBDA_FUNCTION_TIMEOUT": "1"}

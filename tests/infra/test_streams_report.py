@@ -27,7 +27,7 @@ LOG = "\n".join(
 )
 
 
-def test_each_turn_that_was_not_answered_has_the_cause_that_the_log_names() -> None:
+def test_each_unanswered_turn_gets_its_cause_from_the_log() -> None:
     ended = [Ending(ANSWERED), ending_of(REFUSED), ending_of(BROKEN_OFF), ending_of("data: [DONE]"), Ending(ANSWERED)]
     assert Counter(with_causes(ended, LOG)) == {
         ANSWERED: 2,

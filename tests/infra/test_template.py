@@ -142,13 +142,13 @@ def test_each_function_has_its_handler_on_disk(function: dict[str, Any]) -> None
     assert (ROOT / function["CodeUri"] / entry_point).is_file()
 
 
-def test_a_start_script_may_be_executed_and_ends_its_lines_as_linux_does(streaming: dict[str, Any]) -> None:
+def test_a_start_script_is_executable_with_unix_line_ends(streaming: dict[str, Any]) -> None:
     script = ROOT / streaming["CodeUri"] / streaming["Handler"]
     assert os.access(script, os.X_OK)
     assert script.read_bytes().startswith(b"#!/bin/sh\n")
 
 
-def test_the_layer_is_built_for_the_machine_that_the_functions_run_on(function: dict[str, Any]) -> None:
+def test_the_layer_is_built_for_the_functions_architecture(function: dict[str, Any]) -> None:
     layer = TEMPLATE["Resources"]["AgentLayer"]
     assert layer["Metadata"]["BuildArchitecture"] == "arm64"
     assert layer["Properties"]["CompatibleArchitectures"] == function["Architectures"] == ["arm64"]
@@ -158,17 +158,17 @@ def test_the_layer_is_built_for_the_machine_that_the_functions_run_on(function: 
     assert f"LAYER_PYTHON ?= {function['Runtime']}\n" in recipe
 
 
-def test_each_stage_has_a_layer_of_its_own() -> None:
+def test_each_stage_has_its_own_layer() -> None:
     assert TEMPLATE["Resources"]["AgentLayer"]["Properties"]["LayerName"] == {"Fn::Sub": "${AWS::StackName}"}
 
 
-def test_a_new_layer_reaches_what_the_alias_points_to(function: dict[str, Any]) -> None:
+def test_a_new_layer_reaches_the_version_behind_the_alias(function: dict[str, Any]) -> None:
     assert {"Ref": "AgentLayer"} in function["Layers"]
     assert TEMPLATE["Resources"]["AgentLayer"]["Properties"]["PublishLambdaVersion"] is True
     assert function["AutoPublishAliasAllProperties"] is True
 
 
-def test_a_url_is_on_the_alias_because_only_published_versions_have_a_snapshot() -> None:
+def test_a_function_url_points_to_the_alias_of_a_published_version() -> None:
     public = {name: each for name, each in FUNCTIONS.items() if "FunctionUrlConfig" in each}
     assert public.keys() == {"ChatFunction", "ApiFunction", "ApprovePagesFunction"}
     for function in public.values():  # SAM puts the URL on the alias where there is one
@@ -187,14 +187,14 @@ def test_machines_and_schedules_call_the_alias_too() -> None:
     assert all(each["Ref"].endswith(".Alias") or each["Ref"] in others for each in called)
 
 
-def test_only_where_a_person_waits_for_the_agent_there_is_a_snapshot() -> None:
+def test_only_functions_that_answer_people_have_a_snapshot() -> None:
     """It is billed for as long as its version exists; a workflow waits two seconds for imports, and nobody notices."""
     assert {name: each["SnapStart"] for name, each in FUNCTIONS.items() if "SnapStart" in each} == dict.fromkeys(
         STREAMING, SNAPSHOT
     )
 
 
-def test_traffic_shifts_where_pages_are_answered_and_an_alarm_takes_it_back() -> None:
+def test_traffic_shifts_gradually_for_urls_and_an_alarm_rolls_it_back() -> None:
     preferences = {
         name: each["DeploymentPreference"] for name, each in FUNCTIONS.items() if "DeploymentPreference" in each
     }
@@ -213,7 +213,7 @@ def test_traffic_shifts_where_pages_are_answered_and_an_alarm_takes_it_back() ->
     assert stages == {"dev": "AllAtOnce", "staging": canary, "prod": canary}
 
 
-def test_a_canary_lasts_longer_than_the_alarm_that_takes_it_back_looks_at() -> None:
+def test_a_canary_lasts_longer_than_its_rollback_alarms_period() -> None:
     canaries = {int(each) for each in re.findall(r"Canary10Percent(\d+)Minutes", str(PARAMETERS["ChatDeployment"]))}
     failed = resources("AWS::CloudWatch::Alarm")["TurnsFail"]
     seconds = max(each["MetricStat"]["Period"] for each in failed["Metrics"] if "MetricStat" in each)
@@ -228,7 +228,7 @@ def test_irreplaceable_resources_outlive_their_stack() -> None:
     assert int(Stage.load("prod").parameter("LogRetentionDays")) >= 365, "as long as approvals are kept"
 
 
-def test_no_machine_names_a_partition() -> None:
+def test_no_state_machine_hard_codes_an_aws_partition() -> None:
     assert not [path.name for path in (ROOT / "statemachines").glob("*.yaml") if "arn:aws:" in path.read_text()]
 
 
@@ -244,20 +244,20 @@ def test_the_deployment_role_may_move_aliases_and_read_its_alarms() -> None:
     assert {each["Fn::Sub"].rpartition(":alarm:")[2] for each in looking["Resource"]} == names
 
 
-def test_a_deployment_keeps_the_version_before(function: dict[str, Any]) -> None:
+def test_a_deployment_keeps_the_previous_version(function: dict[str, Any]) -> None:
     assert function["VersionDeletionPolicy"] == "Retain"
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_snapshot_has_the_agent_in_it() -> None:
+def test_a_snapshot_contains_the_imported_agent() -> None:
     """It holds what importing the handler brings; what is imported later is imported at each cold start."""
     with_snapshot = {name: each for name, each in FUNCTIONS.items() if "SnapStart" in each}
     assert not [name for name, each in with_snapshot.items() if agent_comes_with([module_of(each)]) is None]
 
 
 @pytest.mark.thorough
-def test_no_function_that_asks_no_model_imports_the_agent() -> None:
+def test_functions_without_model_calls_do_not_import_the_agent() -> None:
     others = [module_of(each) for each in FUNCTIONS.values() if "DEEPSEEK_API_KEY" not in environment(each)]
     assert agent_comes_with(others) is None, "seconds at a cold start"
 
@@ -284,7 +284,7 @@ for handler in {handlers}:
     return ran.stderr.strip()
 
 
-def test_an_undeliverable_asynchronous_call_leaves_a_letter() -> None:
+def test_an_undeliverable_asynchronous_call_goes_to_a_dead_letter_queue() -> None:
     schedules = resources("AWS::Scheduler::Schedule").values()
     letters = {"Fn::GetAtt": "DeadLetters.Arn"}
     assert all(each["Target"]["DeadLetterConfig"]["Arn"] == letters for each in schedules)
@@ -298,7 +298,7 @@ def test_an_undeliverable_asynchronous_call_leaves_a_letter() -> None:
         assert again["MaximumEventAgeInSeconds"] > 60 + sweep["Timeout"], "Lambda waits a minute before it tries again"
 
 
-def test_calls_are_traced_from_the_schedule_to_the_last_state(function: dict[str, Any]) -> None:
+def test_calls_are_traced_from_schedule_to_last_state(function: dict[str, Any]) -> None:
     assert function["Tracing"] == "Active"
     assert allowed(function) >= TRACING
     assert all(each["Tracing"] == {"Enabled": True} for each in resources(MACHINE).values())
@@ -307,12 +307,12 @@ def test_calls_are_traced_from_the_schedule_to_the_last_state(function: dict[str
     )
 
 
-def test_url_and_adapter_agree_that_the_answer_is_streamed(streaming: dict[str, Any]) -> None:
+def test_url_and_adapter_both_stream_the_response(streaming: dict[str, Any]) -> None:
     assert streaming["FunctionUrlConfig"]["InvokeMode"] == "RESPONSE_STREAM"
     assert environment(streaming)["AWS_LWA_INVOKE_MODE"] == "response_stream"
 
 
-def test_the_adapter_starts_the_script_and_knows_where_to_ask_whether_it_is_ready(streaming: dict[str, Any]) -> None:
+def test_the_adapter_starts_the_script_and_has_the_readiness_path(streaming: dict[str, Any]) -> None:
     variables = environment(streaming)
     assert variables["AWS_LAMBDA_EXEC_WRAPPER"] == "/opt/bootstrap"
     assert variables["AWS_LWA_READINESS_CHECK_PATH"] == "/healthz"
@@ -320,7 +320,7 @@ def test_the_adapter_starts_the_script_and_knows_where_to_ask_whether_it_is_read
     assert any("LambdaAdapterLayerArm64:${WebAdapterLayerVersion}" in str(layer) for layer in streaming["Layers"])
 
 
-def test_browsers_of_named_origins_only_may_call_the_url(streaming: dict[str, Any]) -> None:
+def test_only_browsers_from_allowed_origins_may_call_the_url(streaming: dict[str, Any]) -> None:
     cors = streaming["FunctionUrlConfig"]["Cors"]
     assert cors["AllowOrigins"] == {"Ref": "AllowedOrigins"}
     assert "*" not in PARAMETERS["AllowedOrigins"]["Default"]
@@ -329,7 +329,7 @@ def test_browsers_of_named_origins_only_may_call_the_url(streaming: dict[str, An
     assert "AllowCredentials" not in cors
 
 
-def test_chat_is_given_what_the_settings_read_and_nothing_else() -> None:
+def test_the_chat_gets_exactly_the_variables_its_settings_read() -> None:
     read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION - SET_BY_LAMBDA
     given = {name for name in environment(FUNCTIONS["ChatFunction"]) if not name.startswith("AWS_")}
     assert given - READ_BY_POWERTOOLS == read - OF_MAIL - OF_SWEEPS - OF_WHO_MAY_ACT, (
@@ -338,7 +338,7 @@ def test_chat_is_given_what_the_settings_read_and_nothing_else() -> None:
     )
 
 
-def test_the_same_code_answers_turns_and_everything_else_in_the_same_environment_and_slots_of_its_own() -> None:
+def test_the_chat_and_api_functions_share_code_but_not_concurrency() -> None:
     chat, api = FUNCTIONS["ChatFunction"], FUNCTIONS["ApiFunction"]
     for same in ("CodeUri", "Handler", "Layers", "FunctionUrlConfig", "SnapStart", "LoggingConfig"):
         assert chat[same] == api[same], same
@@ -351,7 +351,7 @@ def test_the_brake_can_wait_until_nothing_runs() -> None:
     assert FUNCTIONS["ApiFunction"]["Timeout"] > PATIENCE_SECONDS + 10
 
 
-def test_no_secret_stands_in_the_environment_or_in_a_parameter(function: dict[str, Any]) -> None:
+def test_no_secret_is_in_the_environment_or_in_a_parameter(function: dict[str, Any]) -> None:
     secrets = [
         name
         for name in environment(function)
@@ -379,21 +379,21 @@ def test_a_function_may_read_exactly_the_secrets_that_it_names(function: dict[st
     assert sorted(read) == sorted(named)
 
 
-def test_each_function_has_a_role_of_its_own() -> None:
+def test_each_function_has_its_own_role() -> None:
     roles = [function["Role"]["Fn::GetAtt"] for function in FUNCTIONS.values()]
     assert len(set(roles)) == len(FUNCTIONS)
     assert {role.removesuffix(".Arn") for role in roles} <= resources("AWS::IAM::Role").keys()
     assert not [name for name, function in FUNCTIONS.items() if "Policies" in function]
 
 
-def test_a_role_names_what_it_may_do_and_to_what() -> None:
+def test_a_role_names_its_actions_and_resources() -> None:
     for statement in statements():
         assert not [action for action in as_list(statement["Action"]) if "*" in action]
         if not set(as_list(statement["Action"])) <= FOLLOWING:
             assert not [each for each in as_list(statement["Resource"]) if "*" in str(each)]
 
 
-def test_a_role_that_a_service_of_aws_takes_over_is_for_this_account_alone() -> None:
+def test_a_role_assumed_by_an_aws_service_is_limited_to_this_account() -> None:
     """Lambda's own role names no source: it is taken over before anybody calls."""
     for name, role in resources("AWS::IAM::Role").items():
         [statement] = role["AssumeRolePolicyDocument"]["Statement"]
@@ -408,7 +408,7 @@ def test_each_function_logs_to_a_group_that_expires(function: dict[str, Any]) ->
     assert all(group["RetentionInDays"] == {"Ref": "LogRetentionDays"} for group in others.values())
 
 
-def test_erasures_are_kept_for_longer_than_the_oldest_backup_and_read_by_no_role_of_the_stage() -> None:
+def test_the_erasure_log_outlives_backups_and_is_unreadable_to_stage_roles() -> None:
     assert resources("AWS::Logs::LogGroup")["ErasureLog"]["RetentionInDays"] > OLDEST_BACKUP_DAYS
     writing = {name for name, function in FUNCTIONS.items() if "ERASURE_LOG" in environment(function)}
     assert writing == {"ChatFunction", "ApiFunction", "ActFunction", "ApproveClockFunction"}
@@ -416,11 +416,11 @@ def test_erasures_are_kept_for_longer_than_the_oldest_backup_and_read_by_no_role
     assert not [each for each in granted - FOLLOWING if "Get" in each or "Filter" in each or "Query" in each]
 
 
-def test_each_function_says_how_long_it_may_run(function: dict[str, Any]) -> None:
+def test_each_function_has_a_timeout(function: dict[str, Any]) -> None:
     assert 0 < function["Timeout"] <= 900
 
 
-def test_only_what_people_wait_for_and_what_anybody_may_call_reserves_concurrency() -> None:
+def test_only_interactive_and_public_functions_reserve_concurrency() -> None:
     waited_for = {"GenerateReaderFunction"}
     public = {name for name, each in FUNCTIONS.items() if "FunctionUrlConfig" in each}
     reserving = {
@@ -435,7 +435,7 @@ def test_only_what_people_wait_for_and_what_anybody_may_call_reserves_concurrenc
 
 
 @pytest.mark.parametrize("stage", ["staging", "prod"])
-def test_interactive_functions_have_slots_while_a_night_and_all_sweeps_run(stage: str) -> None:
+def test_interactive_functions_have_capacity_during_nightly_runs_and_sweeps(stage: str) -> None:
     """The nights have functions of their own. Of the others, a sweep's searches leave room for three cards."""
     at_night = {MACHINES_OF[name] for name in ("extract_memories", "consolidate")}
     called = {
@@ -460,20 +460,20 @@ def reserved_in(stage: str, **parameters: str) -> int:
 
 
 @pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
-def test_each_stage_fits_a_new_account_of_ten_executions_by_one_parameter(stage: str) -> None:
+def test_one_parameter_fits_each_stage_to_an_account_with_ten_executions(stage: str) -> None:
     """AWS lets an account reserve what leaves 100 for the rest: of ten, nothing."""
     assert reserved_in(stage, ReserveConcurrency="false") <= max(0, 10 - 100)
     assert not [name for name, each in FUNCTIONS.items() if "ProvisionedConcurrencyConfig" in each]
     assert (reserved_in(stage) == 0) == (stage == "dev")
 
 
-def test_a_function_is_given_nothing_but_what_the_settings_read(function: dict[str, Any]) -> None:
+def test_a_function_gets_only_variables_its_settings_read(function: dict[str, Any]) -> None:
     read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION
     given = {name for name in environment(function) if not name.startswith("AWS_")}
     assert given - READ_BY_POWERTOOLS <= read
 
 
-def test_only_who_carries_out_an_effect_can_sign_in_its_users_name() -> None:
+def test_only_functions_that_execute_effects_can_sign_for_users() -> None:
     assert {name for name, each in FUNCTIONS.items() if "QWESTLY_CANDIDATE_API_SECRET" in environment(each)} == {
         "ActFunction",
         "ApprovePagesFunction",
@@ -482,7 +482,7 @@ def test_only_who_carries_out_an_effect_can_sign_in_its_users_name() -> None:
     }
 
 
-def test_a_workflow_is_split_by_trust_who_asks_models_has_no_effect_and_the_other_asks_none() -> None:
+def test_in_a_workflow_model_calls_and_effects_are_in_separate_functions() -> None:
     workflows = {name: each for name, each in FUNCTIONS.items() if name.endswith(("ReaderFunction", "WriterFunction"))}
     declared = {name for each in WORKFLOWS for name in template_parts.functions(each).values()}
     assert workflows.keys() == declared - {"OpenFilesFunction"}
@@ -494,7 +494,7 @@ def test_a_workflow_is_split_by_trust_who_asks_models_has_no_effect_and_the_othe
             assert not environment(function).keys() & {"QWESTLY_CANDIDATE_API_SECRET", "TASK_TOKEN_KEY", "MAIL_FROM"}
 
 
-def test_there_are_few_of_each() -> None:
+def test_the_numbers_of_functions_and_alarms_are_bounded() -> None:
     assert len(FUNCTIONS) <= 12
     assert len(resources("AWS::CloudWatch::Alarm")) <= 20 + len(WORKFLOWS)
     assert {Path(each["CodeUri"]).name for each in FUNCTIONS.values()} >= {
@@ -502,7 +502,7 @@ def test_there_are_few_of_each() -> None:
     }
 
 
-def test_an_alarm_is_named_by_us_leads_to_its_row_and_is_there_only_where_somebody_hears_it() -> None:
+def test_each_alarm_links_to_its_runbook_row_and_requires_a_recipient() -> None:
     for name, alarm in resources("AWS::CloudWatch::Alarm").items():
         assert TEMPLATE["Resources"][name]["Condition"] == "AlarmsAreHeard"
         assert alarm["AlarmName"] == {"Fn::Sub": f"${{AWS::StackName}}-{name}"}
@@ -511,7 +511,7 @@ def test_an_alarm_is_named_by_us_leads_to_its_row_and_is_there_only_where_somebo
         assert f'<a id="{row}"></a>' in (ROOT / "docs/runbook.md").read_text()
 
 
-def test_functions_of_links_have_no_model_key_and_only_act_checks_sign_ins() -> None:
+def test_link_functions_have_no_model_key_and_only_act_checks_sign_ins() -> None:
     assert WITH_LINKS.keys() == {"ActFunction", "ApprovePagesFunction", "ApproveClockFunction"}
     keys = {"DEEPSEEK_API_KEY", "OPENAI_API_KEY"}
     for name, function in WITH_LINKS.items():
@@ -519,7 +519,7 @@ def test_functions_of_links_have_no_model_key_and_only_act_checks_sign_ins() -> 
         assert ("QWESTLY_AGENT_SHARED_SECRET" in environment(function)) == (name == "ActFunction")
 
 
-def test_no_function_with_a_model_can_open_a_task_token_or_wake_an_execution_but_the_act_can() -> None:
+def test_functions_with_a_model_cannot_open_task_tokens_but_act_can() -> None:
     waking = {"kms:Decrypt", "states:SendTaskSuccess"}
     for name, function in FUNCTIONS.items():
         if "DEEPSEEK_API_KEY" in environment(function):
@@ -534,7 +534,7 @@ def test_no_function_with_a_model_can_open_a_task_token_or_wake_an_execution_but
     )
 
 
-def test_the_pages_can_open_a_task_token_and_send_no_mail_and_who_asks_can_open_none() -> None:
+def test_the_approval_pages_can_open_task_tokens_and_writers_only_seal_them() -> None:
     own = {*("logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParameters"), *TRACING}
     mail = {"ses:SendEmail", "ses:SendRawEmail"}
     answering = {"kms:Decrypt", "states:SendTaskSuccess", "states:StartExecution"}
@@ -545,7 +545,7 @@ def test_the_pages_can_open_a_task_token_and_send_no_mail_and_who_asks_can_open_
     assert allowed(FUNCTIONS["ApproveClockFunction"]) - own == sweeping
 
 
-def test_each_machine_that_waits_for_a_token_may_be_sent_it() -> None:
+def test_each_state_machine_that_waits_for_a_token_can_receive_it() -> None:
     [statement, opening] = resources("AWS::IAM::ManagedPolicy")["MayWakeExecutions"]["PolicyDocument"]["Statement"]
     assert (statement["Action"], opening["Action"]) == ("states:SendTaskSuccess", "kms:Decrypt")
     granted = [each["Fn::Sub"] for each in statement["Resource"]]
@@ -557,18 +557,18 @@ def test_each_machine_that_waits_for_a_token_may_be_sent_it() -> None:
     assert sorted(granted) == sorted(f"{machine}{name}" for name in waiting)
 
 
-def test_the_pages_are_answered_whole_to_whoever_has_a_link() -> None:
+def test_the_approval_pages_are_buffered_and_public() -> None:
     url = FUNCTIONS["ApprovePagesFunction"]["FunctionUrlConfig"]
     assert url == {"AuthType": "NONE", "InvokeMode": "BUFFERED"}, "no origin may read them from a script"
 
 
-def test_task_tokens_are_sealed_by_a_key_of_their_own_and_every_key_is_rotated() -> None:
+def test_task_tokens_have_their_own_key_and_every_key_is_rotated() -> None:
     [alias] = resources("AWS::KMS::Alias").values()
     assert alias["TargetKeyId"] == {"Ref": "TaskTokenKey"}
     assert all(key["EnableKeyRotation"] is True for key in resources("AWS::KMS::Key").values())
 
 
-def test_the_sweep_runs_every_minute_and_is_over_before_the_next_one() -> None:
+def test_the_sweep_runs_every_minute_and_ends_before_the_next() -> None:
     sweep, schedule = FUNCTIONS["ApproveClockFunction"], resources("AWS::Scheduler::Schedule")["ApproveSweepSchedule"]
     assert schedule["ScheduleExpression"] == "rate(1 minute)"
     assert schedule["Target"]["Arn"] == {"Ref": "ApproveClockFunction.Alias"}
@@ -579,7 +579,7 @@ def test_a_chat_turn_may_take_five_minutes() -> None:
     assert FUNCTIONS["ChatFunction"]["Timeout"] == 300
 
 
-def test_each_parameter_says_what_it_is_for_and_has_a_default() -> None:
+def test_each_parameter_has_a_description_and_a_default() -> None:
     assert not [name for name, body in PARAMETERS.items() if not body.get("Description") or "Default" not in body]
 
 
@@ -589,7 +589,7 @@ def test_the_environment_is_simple_enough_for_the_local_stack(function: dict[str
         assert isinstance(value, str) or (isinstance(value, dict) and value.keys() <= evaluated), name
 
 
-def test_the_local_stack_sees_what_holds_for_all_functions_as_sam_does() -> None:
+def test_the_local_stack_applies_global_function_settings_as_sam_does() -> None:
     for name, seen in LocalTemplate.load().of_type("AWS::Serverless::Function").items():
         function = FUNCTIONS[name]
         assert seen.keys() == function.keys()
@@ -597,7 +597,7 @@ def test_the_local_stack_sees_what_holds_for_all_functions_as_sam_does() -> None
         assert len(seen["Layers"]) == len(function["Layers"])
 
 
-def test_each_resource_has_a_reason_above_it() -> None:
+def test_each_resource_has_an_explanatory_comment() -> None:
     lines = (ROOT / "template.yaml").read_text().splitlines()
     for name in TEMPLATE["Resources"]:
         above = lines[lines.index(f"  {name}:") - 1]

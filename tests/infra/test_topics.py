@@ -46,7 +46,7 @@ async def topics(mongodb_uri: str, database_name: str) -> AsyncIterator[Topics]:
         yield Topics(client[database_name])
 
 
-def test_our_own_library_is_whole_and_asks_three_questions_on_each_page() -> None:
+def test_our_library_is_complete_with_three_questions_on_each_page() -> None:
     modules = read_library(ROOT / "library")
     assert len(modules) >= 12
     for each in modules:
@@ -56,14 +56,14 @@ def test_our_own_library_is_whole_and_asks_three_questions_on_each_page() -> Non
     assert len({question.right for each in modules for question in each.questions}) == 3
 
 
-def test_a_question_that_its_page_does_not_answer_is_refused(write: Write) -> None:
+def test_a_question_not_answered_by_its_page_is_rejected(write: Write) -> None:
     question = '[{asks: "What?", options: [a, b, c], right: 0, because: Nobody wrote this}]'
     with pytest.raises(WrongUsage, match="“Nobody wrote this” does not stand in its text"):
         read_library(write(questions=question))
 
 
 @pytest.mark.anyio
-async def test_a_changed_module_is_written_and_a_deleted_one_removed(write: Write, topics: Topics) -> None:
+async def test_a_changed_module_is_stored_and_a_deleted_one_removed(write: Write, topics: Topics) -> None:
     folder = write()
     write(name="b", module="Choose what to delegate", order="2")
     assert await ingest(read_library(folder), topics) == "2 modules added or changed, 0 removed, 0 unchanged."
@@ -90,7 +90,7 @@ async def test_a_changed_module_is_written_and_a_deleted_one_removed(write: Writ
     ],
 )
 @pytest.mark.anyio
-async def test_a_wrong_file_is_named_and_nothing_is_written(
+async def test_an_invalid_file_is_named_and_nothing_is_written(
     write: Write, topics: Topics, changes: dict[str, str], said: str
 ) -> None:
     folder = write()
@@ -110,7 +110,7 @@ async def test_a_wrong_file_is_named_and_nothing_is_written(
         (PAGE.replace("summary:", "sumary:").format(text=TEXT), "a.md: summary: Field required."),
     ],
 )
-def test_a_page_is_what_a_module_needs(write: Write, page: str, said: str) -> None:
+def test_an_invalid_page_is_rejected_with_the_reason(write: Write, page: str, said: str) -> None:
     with pytest.raises(WrongUsage, match=said):
         read_library(write(page))
 
@@ -121,7 +121,7 @@ def test_a_folder_without_pages_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_the_command_ingests_into_the_database_of_the_environment(
+async def test_the_command_ingests_into_the_configured_database(
     mongodb_uri: str, database_name: str, write: Write, topics: Topics
 ) -> None:
     given = {"MONGODB_URI": mongodb_uri, "MONGODB_DATABASE": database_name, "QWESTLY_AGENT_SHARED_SECRET": "s" * 32}

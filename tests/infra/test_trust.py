@@ -55,26 +55,26 @@ def asked_for(workflow: str, side: Side) -> set[str]:
     return set[str]().union(*(asked_of_services(state.work) for state in states))
 
 
-def test_a_states_collections_are_found_through_the_functions_that_it_names() -> None:
+def test_a_states_collections_are_found_through_the_functions_it_calls() -> None:
     keeps = {"approvals", "candidate_app", "drafts", "runs", "signals", "workflows"}
     assert asked_for("generate_card", "writer") >= keeps
     assert asked_for("generate_card", "reader") >= {"judges", "models", "usage"}
 
 
-def test_which_collections_a_store_reaches_is_found_through_the_functions_that_it_names() -> None:
+def test_a_stores_collections_are_found_through_the_functions_it_calls() -> None:
     assert COLLECTIONS["lessons"] == {learning.LESSONS, activity.COLLECTION}
     assert COLLECTIONS["learning"] == {learning.LEARNING, conversations.COLLECTION, learning.LESSONS}
     assert COLLECTIONS["merges"] == {memories.COLLECTION}
     assert all(COLLECTIONS[name] for name in STORES.keys() - EVERYTHING)
 
 
-def test_the_readers_role_has_the_collections_of_the_stores_that_readers_ask_for() -> None:
+def test_the_readers_role_covers_the_collections_of_its_stores() -> None:
     names = set[str]().union(*(asked_for(folder, "reader") for folder in READERS))
     assert not names & EVERYTHING
     assert set().union(*(COLLECTIONS[name] for name in names - NO_STORES)) == actions(READER).keys()
 
 
-def test_a_reader_can_write_neither_levels_nor_approvals_nor_signals_and_the_writer_can() -> None:
+def test_only_the_writer_can_write_levels_approvals_and_signals() -> None:
     reader, writer = actions(READER), actions(AGENT)
     assert reader[user_settings.SIGNALS] == {"find"}
     assert not reader.keys() & {approvals.COLLECTION, user_settings.AUTONOMY}
@@ -82,7 +82,7 @@ def test_a_reader_can_write_neither_levels_nor_approvals_nor_signals_and_the_wri
         assert writer[collection] >= {"insert", "update"}
 
 
-def test_the_chat_sets_no_level_and_deletes_no_approval_and_starts_no_trial() -> None:
+def test_the_chat_cannot_set_levels_delete_approvals_or_start_trials() -> None:
     chat, own = actions(CHAT), actions(AGENT)
     assert chat.keys() == own.keys()
     assert {name: own[name] - allowed for name, allowed in chat.items() if allowed != own[name]} == {
@@ -92,12 +92,12 @@ def test_the_chat_sets_no_level_and_deletes_no_approval_and_starts_no_trial() ->
     }
 
 
-def test_a_reader_may_do_nothing_that_the_other_role_may_not() -> None:
+def test_a_readers_rights_are_a_subset_of_the_other_roles() -> None:
     writer = actions(AGENT)
     assert all(allowed <= writer[collection] for collection, allowed in actions(READER).items())
 
 
-def test_the_opener_reaches_users_files_alone_and_says_that_it_runs() -> None:
+def test_the_opener_can_access_only_files_runs_and_signals() -> None:
     names = asked_for("parse_resume", "opener") - NO_STORES
     assert names == {"resume_files", "runs", "signals"}
     opener, writer = actions(OPENER), actions(AGENT)
@@ -107,12 +107,12 @@ def test_the_opener_reaches_users_files_alone_and_says_that_it_runs() -> None:
 
 
 @pytest.mark.parametrize("folder", READERS)
-def test_a_reader_is_given_no_way_to_have_an_effect(folder: str) -> None:
+def test_a_reader_has_no_means_to_cause_an_effect(folder: str) -> None:
     assert not asked_for(folder, "reader") & {"approvals", "autonomy", "candidate_app", "mail", "workflows"}
 
 
 @pytest.mark.parametrize("workflow", [each.name for each in WORKFLOWS])
-def test_a_writer_is_given_no_model(workflow: str) -> None:
+def test_a_writer_has_no_model(workflow: str) -> None:
     assert not asked_for(workflow, "writer") & {"models", "judges", "embeddings", "moderation"}
 
 

@@ -37,7 +37,7 @@ def run(chat: ChatServer) -> Run:
 
 
 @pytest.mark.sentinel
-def test_all_data_of_one_user_are_exported_and_erased(run: Run, chat: ChatServer, client: Client) -> None:
+def test_all_data_of_a_user_is_exported_and_erased(run: Run, chat: ChatServer, client: Client) -> None:
     with Client(chat.url, f"{client.user_id}-another") as another:
         another.say("Hello")
         client.say("Hello, I am leaving")

@@ -31,7 +31,7 @@ STEPS: list[dict[str, Any]] = [
 COMMANDS = [step["run"] for step in STEPS if "run" in step]
 
 
-def test_a_job_may_read_the_code_only_where_it_deploys_ask_for_credentials_and_where_one_failed_say_so() -> None:
+def test_a_workflow_jobs_permissions_match_its_task() -> None:
     assert all(body["permissions"] == {"contents": "read"} for body in WORKFLOWS.values())
     for name, job in JOBS.items():
         more = {"contents": "read", "id-token": "write"} if "environment" in job else None
@@ -42,13 +42,13 @@ def test_a_job_may_read_the_code_only_where_it_deploys_ask_for_credentials_and_w
     assert set(re.findall(r"secrets\.(\w+)", WRITTEN)) == {"DEPLOY_ROLE"}, "no long-lived key"
 
 
-def test_no_step_is_left_the_token_or_runs_what_somebody_wrote() -> None:
+def test_no_step_keeps_the_token_or_interpolates_untrusted_input() -> None:
     checkouts = [step for step in STEPS if step.get("uses", "").startswith("actions/checkout@")]
     assert all(step["with"]["persist-credentials"] == "false" for step in checkouts)
     assert not [run for run in COMMANDS if "${{" in run], "give it to the step as a variable"
 
 
-def test_actions_are_of_github_or_aws_and_pinned_by_the_commit_of_a_release() -> None:
+def test_actions_are_from_github_or_aws_and_pinned_to_a_release_commit() -> None:
     """A tag can be moved. Dependabot moves the commit, and the comment with it."""
     lines = re.findall(r"uses: (.*)", WRITTEN)
     used = {line for line in lines if not line.startswith("./.github/")}
@@ -63,7 +63,7 @@ def test_actions_are_of_github_or_aws_and_pinned_by_the_commit_of_a_release() ->
     }
 
 
-def test_prod_comes_after_staging_and_staging_after_the_gate_each_with_the_same_build_and_alone() -> None:
+def test_gate_staging_and_prod_run_in_order_with_the_same_build() -> None:
     jobs = WORKFLOWS["deploy"]["jobs"]
     assert {name: job.get("needs") for name, job in jobs.items()} == {
         "gate": None,
@@ -80,7 +80,7 @@ def test_prod_comes_after_staging_and_staging_after_the_gate_each_with_the_same_
         assert (planned["stage"], planned["build"]) == (stage, "${{ env.BUILD }}")
 
 
-def test_the_change_set_that_was_printed_is_carried_out_by_a_job_that_a_person_may_stop() -> None:
+def test_the_printed_change_set_is_executed_by_a_separate_job() -> None:
     """The roles that make and carry out a change set differ, as do their environments (infra/bootstrap.yaml)."""
     jobs = WORKFLOWS["deploy"]["jobs"]
     for stage in ("staging", "prod"):
@@ -106,7 +106,7 @@ def test_the_change_set_that_was_printed_is_carried_out_by_a_job_that_a_person_m
     assert (executing, making) == (["DeployRole"], ["PlanRole"])
 
 
-def test_a_build_is_attested_with_its_sbom_before_it_is_handed_on() -> None:
+def test_a_build_is_attested_with_its_sbom_before_it_is_passed_on() -> None:
     steps = WORKFLOWS["deploy"]["jobs"]["build"]["steps"]
     names = [step.get("uses", step.get("run", "")).partition("@")[0] for step in steps]
     archive = next(step for step in steps if step.get("run", "").startswith("tar "))
@@ -118,7 +118,7 @@ def test_a_build_is_attested_with_its_sbom_before_it_is_handed_on() -> None:
     assert order[-1] < names.index("actions/upload-artifact")
 
 
-def test_a_finding_of_the_hourly_walk_rings_where_alarms_do() -> None:
+def test_a_finding_of_the_hourly_walk_notifies_the_alarm_topic() -> None:
     *_, walk, tell = WORKFLOWS["smoke"]["jobs"]["prod"]["steps"]
     assert walk["run"].startswith("make smoke STAGE=prod ")
     assert tell["if"] == "failure()"
@@ -128,7 +128,7 @@ def test_a_finding_of_the_hourly_walk_rings_where_alarms_do() -> None:
     assert stage.template.resources[topic]["Properties"]["TopicName"] == ("Sub", "${AWS::StackName}-alarms")
 
 
-def test_a_build_is_handed_on_with_its_files_rights() -> None:
+def test_a_build_is_passed_on_with_its_file_permissions() -> None:
     upload = next(step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@"))
     archive, _ = upload["with"]["path"].split()
     assert f"tar -czf {archive} .aws-sam/build .aws-sam/statemachines" in COMMANDS, (
@@ -147,7 +147,7 @@ def test_a_deployment_ends_by_pruning(target: str) -> None:
 
 
 @pytest.mark.parametrize(("target", "executes"), [("deploy-built", True), ("changes", False)])
-def test_sam_deploys_by_the_role_and_the_bucket_of_the_bootstrap(target: str, executes: bool) -> None:
+def test_sam_deploys_with_the_bootstraps_role_and_bucket(target: str, executes: bool) -> None:
     [deploy] = [line for line in recipe(target) if " deploy --config-env prod " in line]
     bootstrap = Stack.of(
         parse((ROOT / "infra/bootstrap.yaml").read_text()),

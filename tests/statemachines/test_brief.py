@@ -179,7 +179,7 @@ def case(world: World, _: ModelServer) -> Case:
     return Case(world, user.user_id, begin, lambda: bool(user.briefings()[0].lines))
 
 
-def test_a_day_with_something_new_is_told_in_the_app_and_by_mail(world: World, model: ModelServer) -> None:
+def test_a_day_with_news_is_briefed_in_the_app_and_by_mail(world: World, model: ModelServer) -> None:
     user = User(world)
     asked = user.is_asked("Change your location", after="Lisbon")
     requests = len(model.requests)
@@ -195,7 +195,7 @@ def test_a_day_with_something_new_is_told_in_the_app_and_by_mail(world: World, m
     assert user.plan().next.at == pytest.approx(world.clock() + DAY, abs=HOUR + 1)
 
 
-def test_where_nothing_is_new_it_says_so_and_mails_nothing(world: World) -> None:
+def test_a_briefing_without_news_says_so_and_is_not_mailed(world: World) -> None:
     user = User(world)
     user.is_asked()
     comes(world, user)
@@ -234,7 +234,7 @@ def test_no_briefing_is_sent_to_users_who_declined_or_left(world: World, why: st
 
 
 @pytest.mark.thorough
-def test_without_a_source_it_tells_what_that_one_told_last_and_all_an_hour_later_without_a_second_mail(
+def test_a_source_that_is_down_for_an_hour_is_added_later_without_a_second_mail(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = User(world)
@@ -269,7 +269,7 @@ def test_without_a_source_it_tells_what_that_one_told_last_and_all_an_hour_later
         for more, name in enumerate(SOURCES)
     ],
 )
-def test_where_a_source_does_not_answer_the_rest_is_told_and_it_is_named(
+def test_a_briefing_names_a_source_that_fails_and_reports_the_rest(
     world: World, monkeypatch: pytest.MonkeyPatch, name: str, how: str
 ) -> None:
     user = User(world)
@@ -307,7 +307,7 @@ HOSTILE = (
 )
 
 
-def test_records_that_give_orders_change_nothing_and_carry_no_link(world: World) -> None:
+def test_records_with_injected_orders_change_nothing_and_carry_no_link(world: World) -> None:
     user = User(world)
     asked = [user.is_asked(title) for title in HOSTILE]
     comes(world, user)
@@ -322,7 +322,7 @@ def test_records_that_give_orders_change_nothing_and_carry_no_link(world: World)
         assert "evil.example" not in text
 
 
-def test_a_full_morning_names_values_leaves_nothing_out_and_stays_below_two_hundred_words(world: World) -> None:
+def test_a_full_briefing_omits_nothing_and_stays_below_200_words(world: World) -> None:
     user = User(world)
     cities = ["Lisbon", "Porto", "Graz", "Lyon", "Turin", "Ghent", "Leeds", "Cork", "Bergen"]
     asked = [user.is_asked("Change your location", after=city) for city in cities]
@@ -346,7 +346,7 @@ def test_a_full_morning_names_values_leaves_nothing_out_and_stays_below_two_hund
     assert len(mail.text.partition("--\n")[0].split()) < 200
 
 
-def test_nine_jobs_found_are_nine_in_the_briefing(world: World) -> None:
+def test_a_briefing_lists_all_nine_jobs_found(world: World) -> None:
     user = User(world)
     jobs = {user.has_match("Nurse", f"Hospital {number}") for number in range(9)}
     comes(world, user)
@@ -356,7 +356,7 @@ def test_nine_jobs_found_are_nine_in_the_briefing(world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_each_line_has_a_record_and_all_stay_below_two_hundred_words(world: World) -> None:
+def test_each_briefing_line_has_a_record_and_all_stay_below_200_words(world: World) -> None:
     user = User(world)
     for number in range(20):
         user.is_asked(f"Change {number} " + "words and more words " * 20)
@@ -367,7 +367,7 @@ def test_each_line_has_a_record_and_all_stay_below_two_hundred_words(world: Worl
     assert len(" ".join(each.text for each in told.lines).split()) < 180
 
 
-def test_a_line_says_what_has_become_of_its_record_since(world: World) -> None:
+def test_a_briefing_line_shows_the_current_state_of_its_record(world: World) -> None:
     user = User(world)
     user.is_asked("Change your location", after="Lisbon")
     user.is_asked("Change your headline", after="Pilot")
@@ -395,7 +395,7 @@ def told_by_source(briefing: Briefing) -> dict[str, list[str]]:
 
 
 @pytest.mark.thorough
-def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_step_until_it_is_done(
+def test_a_briefing_covers_each_kind_of_news_and_repeats_a_step_until_done(
     world: World,
 ) -> None:
     user = User(world)
@@ -449,7 +449,7 @@ def test_jobs_applications_their_steps_interviews_and_failures_are_told_and_a_st
 
 
 @pytest.mark.thorough
-def test_each_line_says_when_it_happened_in_the_app_and_in_the_mail(world: World) -> None:
+def test_each_briefing_line_is_dated_in_the_app_and_in_the_mail(world: World) -> None:
     user = User(world)
     user.is_asked()
     asked = datetime.fromtimestamp(world.clock(), ZoneInfo(ZONE))
@@ -466,7 +466,7 @@ def test_each_line_says_when_it_happened_in_the_app_and_in_the_mail(world: World
     assert re.search(r"^As of \w+, \w+ \d+, \d{4} at \d+:\d\d [AP]M \w+ time\.$", mail.text, re.MULTILINE)
 
 
-def test_with_each_source_and_each_answer_at_its_limit_it_takes_less_than_two_minutes() -> None:
+def test_a_briefing_takes_under_two_minutes_with_every_source_at_its_limit() -> None:
     """By the real limits: all sources are read at once."""
     kept = 3 * DATABASE_ANSWERS_WITHIN_SECONDS  # once a state
     mailed = aws.ATTEMPTS * (aws.CONNECT_SECONDS + aws.ANSWERS_WITHIN_SECONDS)
@@ -505,7 +505,7 @@ def hostile(chance: random.Random) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(40))
-def test_a_thousand_hostile_records_change_nothing_and_carry_no_link(world: World, seed: int) -> None:
+def test_a_thousand_hostile_records_change_nothing_and_carry_no_links(world: World, seed: int) -> None:
     """Forty mornings with 25 such records each."""
     chance, user = random.Random(seed), User(world)
     kinds = (

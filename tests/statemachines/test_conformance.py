@@ -71,7 +71,7 @@ def call(each: Conforming, given: Mapping[str, Any]) -> Any:
 
 
 @each_state
-def test_a_state_takes_the_input_of_another_version(each: Conforming) -> None:
+def test_a_state_accepts_input_of_another_version(each: Conforming) -> None:
     """Inputs with the required fields only, and with unknown fields."""
     given = each.state.model.model_validate({**minimal_input(each.state.model), **OF_A_LATER_VERSION})
     assert OF_A_LATER_VERSION.keys().isdisjoint(given.out)
@@ -80,7 +80,7 @@ def test_a_state_takes_the_input_of_another_version(each: Conforming) -> None:
 
 
 @each_state_of_one_user
-def test_a_state_of_an_unknown_user_ends_the_same_way_twice_and_leaves_nothing(
+def test_a_state_for_an_unknown_user_ends_the_same_way_twice_and_stores_nothing(
     world: World, model: ModelServer, someone: Person, each: Conforming
 ) -> None:
     given = {**minimal_input(each.state.model), "user_id": someone.user_id}
@@ -161,7 +161,7 @@ def delivered_twice(world: World, model: ModelServer, workflow: Workflow) -> Ite
 
 @pytest.mark.thorough
 @each_case
-def test_a_state_that_is_delivered_twice_answers_the_same_and_does_nothing_a_second_time(
+def test_a_state_delivered_twice_is_idempotent(
     world: World, model: ModelServer, workflow: Workflow, made: MakeCase
 ) -> None:
     case = made(world, model)
@@ -201,7 +201,7 @@ def killed(world: World, workflow: Workflow) -> Iterator[Counter[str]]:
 @pytest.mark.sentinel
 @pytest.mark.thorough
 @each_case
-def test_killed_before_and_after_each_state_it_ends_as_if_never_killed(
+def test_a_workflow_killed_around_any_state_ends_as_if_never_killed(
     world: World, model: ModelServer, workflow: Workflow, made: MakeCase
 ) -> None:
     calm = made(world, model)
@@ -237,7 +237,7 @@ def masked(documents: Sequence[Document]) -> list[str]:
 
 @pytest.mark.thorough
 @each_case
-def test_a_workflow_resumes_the_day_after_the_stages_budget_was_spent(
+def test_a_workflow_resumes_the_day_after_the_stages_budget_ran_out(
     world: World, model: ModelServer, workflow: Workflow, made: MakeCase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case, waited = made(world, model), list[float]()
@@ -307,7 +307,7 @@ def asking(world: World, model: ModelServer, workflow: Workflow) -> Iterator[set
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("workflow", "made"), [each for each in cases() if each.values[0].reader])
-def test_without_a_provider_each_state_fails_safely_is_tried_again_and_its_user_is_told(
+def test_without_a_provider_each_state_fails_safely_is_retried_and_its_user_informed(
     world: World, model: ModelServer, workflow: Workflow, made: MakeCase
 ) -> None:
     with asking(world, model, workflow) as asked:
@@ -343,7 +343,7 @@ def tries_more(workflow: Workflow, name: str) -> int:
 
 @pytest.mark.thorough
 @each_case
-def test_all_that_it_wrote_of_its_user_is_exported_and_erased(
+def test_everything_a_workflow_wrote_about_its_user_is_exported_and_erased(
     world: World, model: ModelServer, workflow: Workflow, made: MakeCase
 ) -> None:
     case = made(world, model)

@@ -102,7 +102,7 @@ def case(world: World, model: ModelServer) -> Case:
 
 
 @pytest.mark.thorough
-def test_equal_memories_are_merged_for_all_users_with_news(world: World, metrics: Metrics) -> None:
+def test_equal_memories_are_merged_for_all_users_with_new_ones(world: World, metrics: Metrics) -> None:
     ada, bob, eve = has_told(world, *SAME), has_told(world, SAME[2]), has_told(world, *SAME[:2])
     ended = consolidates(world)
     assert (ended.status, ended.states[-1]) == ("SUCCEEDED", "consolidated")
@@ -119,7 +119,7 @@ def test_equal_memories_are_merged_for_all_users_with_news(world: World, metrics
     }
 
 
-def test_an_outdated_memory_is_asked_about_once(world: World) -> None:
+def test_the_user_is_asked_once_about_an_outdated_memory(world: World) -> None:
     ada = has_told(world, SAME[2])
     past = {"importance": 0.1, "created": world.clock() - 400 * 86_400}
     world.database[memories.COLLECTION].update_one({"user_id": ada}, {"$set": past})
@@ -131,7 +131,7 @@ def test_an_outdated_memory_is_asked_about_once(world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_a_provider_that_refuses_us_rings_the_alarm_and_one_that_is_away_does_not(
+def test_a_provider_that_rejects_requests_raises_the_alarm_but_an_outage_does_not(
     world: World, model: ModelServer
 ) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
@@ -145,7 +145,7 @@ def test_a_provider_that_refuses_us_rings_the_alarm_and_one_that_is_away_does_no
 
 
 @pytest.mark.thorough
-def test_a_night_that_is_started_twice_is_one_run(world: World) -> None:
+def test_a_night_started_twice_runs_once(world: World) -> None:
     ada = has_told(world, *THREE)
     for _ in range(2):
         assert consolidates(world, run_id="2026-11-21T03:17:00Z").status == "SUCCEEDED"
@@ -187,7 +187,7 @@ class Hours:
 
 
 @pytest.mark.thorough
-def test_three_hundred_users_take_as_long_as_the_table_of_capacity_says(world: World) -> None:
+def test_three_hundred_users_take_as_long_as_the_capacity_table_says(world: World) -> None:
     [one] = world.database[memories.COLLECTION].find({"user_id": has_told(world, SAME[2])})
     others = [f"auth0|user{number:03}" for number in range(299)]
     world.database[memories.COLLECTION].insert_many({**one, "_id": user, "user_id": user} for user in others)
@@ -199,16 +199,14 @@ def test_three_hundred_users_take_as_long_as_the_table_of_capacity_says(world: W
     assert 300 / (hours.now / 3_600) == pytest.approx(users_an_hour(load, limits), rel=0.1)
 
 
-def test_nobody_who_told_nothing_new_is_looked_at(world: World) -> None:
+def test_users_without_new_memories_are_skipped(world: World) -> None:
     ended = consolidates(world)
     assert ended.status == "SUCCEEDED"
     assert "plan" not in ended.states
 
 
 @pytest.mark.thorough
-def test_more_users_than_fit_into_a_page_have_all_their_turn(
-    world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_users_on_every_page_are_processed(world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consolidate_writer, "USERS_AT_ONCE", 2)
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
     ended = consolidates(world)
@@ -229,7 +227,7 @@ def _three_users_a_night() -> Iterator[None]:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("_three_users_a_night")
-def test_a_night_has_its_cap_and_the_next_goes_on_behind_it_whoever_fails(
+def test_a_night_is_capped_and_the_next_continues_after_it_despite_failures(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consolidate_writer, "USERS_AT_ONCE", 2)
@@ -272,7 +270,7 @@ def failing(user_id: str, error: Exception, times: int = 99) -> Callable[[Handle
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", ["plan", "apply"])
-def test_one_who_fails_stops_nobody_and_rings_the_alarm_once_all_had_their_turn(
+def test_a_failing_user_stops_no_other_and_raises_the_alarm_at_the_end(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     monkeypatch.setattr(consolidate_writer, "USERS_AT_ONCE", 2)
@@ -287,7 +285,7 @@ def test_one_who_fails_stops_nobody_and_rings_the_alarm_once_all_had_their_turn(
 
 
 @pytest.mark.thorough
-def test_a_failure_that_the_next_night_repairs_rings_no_alarm(world: World, metrics: Metrics) -> None:
+def test_a_failure_the_next_night_repairs_raises_no_alarm(world: World, metrics: Metrics) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
     with world.instead_of("plan", failing(users[0], Unavailable()), "consolidate"):
         assert consolidates(world).status == "SUCCEEDED"
@@ -298,7 +296,7 @@ def test_a_failure_that_the_next_night_repairs_rings_no_alarm(world: World, metr
 
 
 @pytest.mark.thorough
-def test_a_failure_that_would_last_rings_for_one_user_among_many(world: World) -> None:
+def test_a_lasting_failure_of_one_user_among_many_raises_the_alarm(world: World) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
     with world.instead_of("plan", failing(users[0], Internal()), "consolidate"):
         assert consolidates(world).status == "FAILED"
@@ -306,7 +304,7 @@ def test_a_failure_that_would_last_rings_for_one_user_among_many(world: World) -
 
 
 @pytest.mark.thorough
-def test_a_database_that_is_away_for_many_rings_it(world: World) -> None:
+def test_a_database_outage_for_many_users_raises_the_alarm(world: World) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(3)]
     with world.instead_of("plan", failing(users[0], Unavailable()), "consolidate"):
         assert consolidates(world).status == "FAILED"
@@ -322,7 +320,7 @@ def test_a_transient_failure_is_retried(world: World) -> None:
 
 
 @pytest.mark.parametrize("state", ["find_users", "sum_up"])
-def test_a_failure_that_is_nobodys_rings_the_alarm(world: World, state: str) -> None:
+def test_a_failure_outside_any_users_work_raises_the_alarm(world: World, state: str) -> None:
     has_told(world, *SAME)
 
     def of(own: Handler) -> Handler:
@@ -337,7 +335,7 @@ def test_a_failure_that_is_nobodys_rings_the_alarm(world: World, state: str) -> 
 
 
 @pytest.mark.thorough
-def test_a_braked_user_is_passed_over_and_due_the_next_night(world: World, metrics: Metrics) -> None:
+def test_a_user_under_the_brake_is_skipped_and_due_the_next_night(world: World, metrics: Metrics) -> None:
     ada, bob = has_told(world, *SAME), has_told(world, *SAME)
     world.run(lambda services: services.signals.turn_brake_on(ada, world.clock()))
     assert consolidates(world).status == "SUCCEEDED"
@@ -348,7 +346,7 @@ def test_a_braked_user_is_passed_over_and_due_the_next_night(world: World, metri
     assert merged(world, ada) == 1
 
 
-def test_the_schedule_starts_it_with_the_night_as_its_run(world: World) -> None:
+def test_the_schedule_starts_consolidation_with_the_night_as_its_run(world: World) -> None:
     ada = has_told(world, *SAME)
     schedule = world.aws.schedules[TEMPLATE.name("ConsolidateSchedule")]
     answer = world.aws.fire(schedule, 1_800_000_000.0)
@@ -357,7 +355,7 @@ def test_the_schedule_starts_it_with_the_night_as_its_run(world: World) -> None:
     assert run["run_id"] == "night of 2027-01-15T08:00:00Z"
 
 
-def test_an_execution_of_another_version_goes_on(world: World) -> None:
+def test_an_execution_with_input_of_another_version_continues(world: World) -> None:
     ada = has_told(world, *SAME)
     ended = world.aws.run(MACHINE, {"of_a_version_to_come": {"any": "thing"}})
     assert ended.status == "SUCCEEDED"

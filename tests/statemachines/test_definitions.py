@@ -56,7 +56,7 @@ def written(name: str) -> dict[str, Any]:
     return read_machine(TEMPLATE.folder / source_of(MACHINES[name]["DefinitionUri"]))
 
 
-def test_the_tested_definition_is_the_one_that_is_built(tmp_path: Path) -> None:
+def test_the_tested_definition_is_the_deployed_one(tmp_path: Path) -> None:
     shutil.copytree(ROOT / SOURCES, tmp_path / SOURCES)
     build(tmp_path)
     for name, machine in MACHINES.items():
@@ -64,7 +64,7 @@ def test_the_tested_definition_is_the_one_that_is_built(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda each: each.name)
-def test_a_machine_asks_its_user_as_its_workflow_declares(workflow: Workflow) -> None:
+def test_a_state_machine_asks_its_user_as_its_workflow_declares(workflow: Workflow) -> None:
     machine = read_machine(ROOT / SOURCES / f"{workflow.name}{SUFFIX}")
     asking = [state for _, state in states_of(machine) if str(state.get("Resource")).endswith(".waitForTaskToken")]
     assert bool(asking) == bool(workflow.asks)
@@ -77,7 +77,7 @@ def tasks(machine: dict[str, Any]) -> dict[str, State]:
     return {name: state for name, state in states_of(machine) if state["Type"] == "Task"}
 
 
-def test_each_target_exists_and_each_state_is_reached(machine: dict[str, Any]) -> None:
+def test_each_target_exists_and_each_state_is_reachable(machine: dict[str, Any]) -> None:
     for part in parts_of(machine):
         states = part["States"]
         reached, new = set[str](), {part["StartAt"]}
@@ -88,7 +88,7 @@ def test_each_target_exists_and_each_state_is_reached(machine: dict[str, Any]) -
         assert reached == states.keys()
 
 
-def test_each_state_goes_on_or_ends(machine: dict[str, Any]) -> None:
+def test_each_state_has_a_next_state_or_ends(machine: dict[str, Any]) -> None:
     for name, state in states_of(machine):
         ends = state["Type"] in ("Succeed", "Fail") or state.get("End") is True
         assert ends != bool(targets_of({**state, "Catch": []})), name
@@ -114,7 +114,7 @@ OF_LAMBDA = {
 """Lambda's own errors, which pass: docs.aws.amazon.com/step-functions/latest/dg/bp-lambda-serviceexception.html."""
 
 
-def test_each_task_has_a_timeout_and_retries_what_passes_with_jitter(tasks: dict[str, State]) -> None:
+def test_each_task_has_a_timeout_and_retries_transient_errors_with_jitter(tasks: dict[str, State]) -> None:
     for name, task in tasks.items():
         assert task["TimeoutSeconds"] > 0, name
         passing = next(each for each in task["Retry"] if "Lambda.ServiceException" in each["ErrorEquals"])
@@ -123,12 +123,12 @@ def test_each_task_has_a_timeout_and_retries_what_passes_with_jitter(tasks: dict
         assert all(each["MaxAttempts"] <= 10 for each in task["Retry"] if each != FOR_A_SLOT), name
 
 
-def test_each_task_tries_again_what_could_not_be_reached(tasks: dict[str, State]) -> None:
+def test_each_task_retries_an_unreachable_service(tasks: dict[str, State]) -> None:
     for name, task in tasks.items():
         assert any("Unavailable" in each["ErrorEquals"] for each in task["Retry"]), name
 
 
-def test_an_end_is_recorded_after_ten_minutes_of_outage() -> None:
+def test_recording_an_end_is_retried_through_a_ten_minute_outage() -> None:
     noting = [
         state
         for name in MACHINES
@@ -142,25 +142,25 @@ def test_an_end_is_recorded_after_ten_minutes_of_outage() -> None:
         assert (retry["JitterStrategy"], retry["MaxAttempts"], sum(waits) > 600) == ("NONE", 6, True)
 
 
-def test_waiting_for_a_slot_uses_up_no_other_try(tasks: dict[str, State]) -> None:
+def test_waiting_for_a_slot_uses_up_no_other_retry(tasks: dict[str, State]) -> None:
     for name, task in tasks.items():
         mentioned = [each for each in task["Retry"] if "Lambda.TooManyRequestsException" in each["ErrorEquals"]]
         assert mentioned == [FOR_A_SLOT], name
 
 
-def test_a_run_that_waits_for_a_slot_is_neither_restarted_nor_declared_dead() -> None:
+def test_a_run_waiting_for_a_slot_is_neither_restarted_nor_declared_dead() -> None:
     longest = sum(min(5 * 1.5**tried, 60) for tried in range(30))
     assert 25 * 60 < longest < min(ALIVE_SECONDS, PICKED_SECONDS / 2)
 
 
-def test_no_search_is_taken_for_dead_while_its_execution_waits_and_tries_again() -> None:
+def test_a_search_is_not_declared_dead_while_its_execution_waits_and_retries() -> None:
     """A search notes that it goes on in each state."""
     searching = states_of(definition_of(TEMPLATE, "ScoutJobsMachine"))
     assert max(longest_of(state) for _, state in searching if state["Type"] == "Task") < SEARCHING_SECONDS
 
 
 @pytest.mark.parametrize("workflow", [each for each in WORKFLOWS if each.work], ids=lambda each: each.name)
-def test_no_work_is_taken_for_dead_while_its_execution_waits_and_tries_again(workflow: Workflow) -> None:
+def test_work_is_not_declared_dead_while_its_execution_waits_and_retries(workflow: Workflow) -> None:
     """Work is looked at by its beginning, unless it waits for a person."""
     [machine] = [name for name, each in MACHINES.items() if f"/{workflow.name}." in each["DefinitionUri"]]
     tasks = [state for _, state in states_of(definition_of(TEMPLATE, machine)) if state["Type"] == "Task"]
@@ -178,14 +178,14 @@ def longest_of(task: State) -> float:
     return seconds
 
 
-def test_a_function_ends_before_its_state_gives_it_up(machine: dict[str, Any], tasks: dict[str, State]) -> None:
+def test_a_function_times_out_before_its_state(machine: dict[str, Any], tasks: dict[str, State]) -> None:
     seconds = {f"{TEMPLATE.arn(name)}:live": TEMPLATE.timeout(name) for name in TEMPLATE.python_functions()}
     for name, task in tasks.items():
         function = task.get("Parameters", {}).get("FunctionName", task["Resource"])
         assert seconds[function] < task["TimeoutSeconds"], name
 
 
-def test_each_failure_is_caught_also_those_that_all_does_not_mean(machine: dict[str, Any]) -> None:
+def test_each_failure_is_caught_including_those_not_in_states_all(machine: dict[str, Any]) -> None:
     inside = {name for part in list(parts_of(machine))[1:] for name in part["States"]}
     for name, state in states_of(machine):
         if state["Type"] not in ("Task", "Map") or name in inside:  # what fails inside a Map is the Map's to catch
@@ -198,11 +198,11 @@ def test_each_failure_is_caught_also_those_that_all_does_not_mean(machine: dict[
         )
 
 
-def test_a_failed_execution_ends_in_fail(machine: dict[str, Any]) -> None:
+def test_a_failed_execution_ends_in_a_fail_state(machine: dict[str, Any]) -> None:
     assert [name for name, state in states_of(machine) if state["Type"] == "Fail"]
 
 
-def test_a_wait_for_a_person_ends_a_little_after_their_week() -> None:
+def test_a_wait_for_a_person_ends_shortly_after_a_week() -> None:
     tasks = [task for machine in MACHINES for _, task in states_of(definition_of(TEMPLATE, machine))]
     waits = [task for task in tasks if task.get("Resource", "").endswith(".waitForTaskToken")]
     assert waits
@@ -212,14 +212,14 @@ def test_a_wait_for_a_person_ends_a_little_after_their_week() -> None:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_all_that_is_substituted_is_given_and_all_that_is_given_is_substituted(name: str) -> None:
+def test_substitutions_and_placeholders_of_a_definition_match(name: str) -> None:
     assert (
         set(re.findall(r"\$\{(\w+)\}", json.dumps(written(name)))) == MACHINES[name]["DefinitionSubstitutions"].keys()
     )
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: str) -> None:
+def test_each_state_has_the_same_name_in_machine_function_and_package(name: str) -> None:
     """Neither a state of the machine without a function, nor a function or one of its states without the machine."""
     workflow, given = BY_NAME[workflow_of(name)], MACHINES[name]["DefinitionSubstitutions"]
     called: dict[Side, set[str]] = {side: set() for side in workflow.sides}
@@ -242,7 +242,7 @@ def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: s
         }
 
 
-def test_each_workflow_has_a_machine_and_each_machine_a_workflow() -> None:
+def test_workflows_and_state_machines_correspond() -> None:
     assert sorted(map(workflow_of, MACHINES)) == sorted(BY_NAME)
 
 
@@ -250,13 +250,13 @@ def workflow_of(machine: str) -> str:
     return Path(MACHINES[machine]["DefinitionUri"]).name.partition(".")[0]
 
 
-def test_every_workflow_is_served() -> None:
+def test_every_workflow_is_served_by_a_function() -> None:
     folders = {path.parent.name for path in (TEMPLATE.folder / "functions").glob("*/writer.py")}
     assert {each.functions for each in WORKFLOWS} == folders
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_no_log_holds_what_passes_from_state_to_state(name: str) -> None:
+def test_no_log_contains_data_passed_between_states(name: str) -> None:
     properties = MACHINES[name]
     assert properties["Type"] == "STANDARD"
     assert properties["Logging"]["IncludeExecutionData"] is False

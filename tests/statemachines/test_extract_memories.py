@@ -188,7 +188,7 @@ def case(world: World, model: ModelServer) -> Case:
 # --- from silence to memory -------------------------------------------------------------------------------------------
 
 
-def test_after_ten_minutes_of_silence_what_was_said_is_remembered(ada: Speaker, world: World) -> None:
+def test_memories_are_extracted_after_ten_minutes_of_silence(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.", "I speak German.")
     states = ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon.", "Speaks German."]
@@ -198,7 +198,7 @@ def test_after_ten_minutes_of_silence_what_was_said_is_remembered(ada: Speaker, 
     ]
 
 
-def test_a_read_message_is_found_by_meaning_until_it_is_forgotten(ada: Speaker, world: World) -> None:
+def test_an_extracted_message_is_found_by_meaning_until_it_is_forgotten(ada: Speaker, world: World) -> None:
     ada.says("I photographed a zebra in Lisbon", "Yes.")
     ends(world, silence(world))
 
@@ -219,7 +219,7 @@ def test_a_read_message_is_found_by_meaning_until_it_is_forgotten(ada: Speaker, 
     assert not any("vector" in each for each in ada.documents("agent_messages"))
 
 
-def test_where_nobody_fell_silent_nothing_is_read(ada: Speaker, world: World) -> None:
+def test_nothing_is_read_if_no_conversation_is_silent(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.")
     assert ends(world, world.aws.start(MACHINE)) == [
         *("which", "sweep", "read_conversations", "ask_people", "find_refused", "any_refused", "done")
@@ -227,7 +227,7 @@ def test_where_nobody_fell_silent_nothing_is_read(ada: Speaker, world: World) ->
     assert ada.remembered() == []
 
 
-def test_a_conversation_that_was_ended_is_read_alone_and_at_once(ada: Speaker, world: World) -> None:
+def test_an_ended_conversation_is_read_alone_and_at_once(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.")
     ada.says("I speak German.", conversation_id="c2")
     states = ends(world, world.aws.start(MACHINE, ada.given()))
@@ -236,7 +236,7 @@ def test_a_conversation_that_was_ended_is_read_alone_and_at_once(ada: Speaker, w
 
 
 @pytest.mark.thorough
-def test_the_schedule_reads_what_is_silent(ada: Speaker, world: World) -> None:
+def test_the_schedule_reads_silent_conversations(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.")
     world.clock.advance(SILENCE_SECONDS)
     world.aws.fire(world.aws.schedules[TEMPLATE.name("ExtractMemoriesSchedule")], world.clock())
@@ -258,7 +258,7 @@ def test_many_conversations_are_read_in_one_run(ada: Speaker, bob: Speaker, worl
 
 
 @pytest.mark.thorough
-def test_a_sensitive_memory_waits_and_is_stored_after_a_yes(ada: Speaker, world: World) -> None:
+def test_a_sensitive_memory_is_stored_only_after_a_yes(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.", SECRET)
     execution = silence(world)
     approval = ada.asked()
@@ -273,7 +273,7 @@ def test_a_sensitive_memory_waits_and_is_stored_after_a_yes(ada: Speaker, world:
 
 
 @pytest.mark.thorough
-def test_after_a_no_nothing_of_it_is_left_and_nobody_is_asked_again(ada: Speaker, world: World) -> None:
+def test_a_rejected_sensitive_memory_is_deleted_and_not_asked_about_again(ada: Speaker, world: World) -> None:
     ada.says(SECRET)
     execution = silence(world)
     ada.decides("reject")
@@ -288,9 +288,7 @@ def test_after_a_no_nothing_of_it_is_left_and_nobody_is_asked_again(ada: Speaker
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("swept", [False, True])
-def test_where_nobody_decides_in_a_week_it_is_as_if_it_had_not_been_found(
-    ada: Speaker, world: World, swept: bool
-) -> None:
+def test_a_sensitive_memory_is_dropped_if_undecided_for_a_week(ada: Speaker, world: World, swept: bool) -> None:
     ada.says(SECRET)
     execution = silence(world)
     asked = ada.asked()
@@ -304,7 +302,7 @@ def test_where_nobody_decides_in_a_week_it_is_as_if_it_had_not_been_found(
 
 
 @pytest.mark.thorough
-def test_a_yes_in_the_last_second_counts_though_the_wait_timed_out(ada: Speaker, world: World) -> None:
+def test_a_yes_in_the_last_second_counts_despite_the_timeout(ada: Speaker, world: World) -> None:
     ada.says(SECRET)
     execution = silence(world)
     world.clock.now = ada.asked().expires_at - 1.5
@@ -315,7 +313,9 @@ def test_a_yes_in_the_last_second_counts_though_the_wait_timed_out(ada: Speaker,
 
 
 @pytest.mark.thorough
-def test_nobodys_silence_holds_up_anybody_else(ada: Speaker, bob: Speaker, world: World) -> None:
+def test_an_undecided_user_delays_neither_others_nor_their_own_next_memories(
+    ada: Speaker, bob: Speaker, world: World
+) -> None:
     ada.says(SECRET)
     ada.says("I speak German.", conversation_id="c2")
     bob.says(SECRET)
@@ -334,7 +334,7 @@ def test_nobodys_silence_holds_up_anybody_else(ada: Speaker, bob: Speaker, world
 
 
 @pytest.mark.thorough
-def test_a_question_that_the_brake_holds_back_is_asked_later(ada: Speaker, world: World) -> None:
+def test_a_question_held_back_by_the_brake_is_asked_later(ada: Speaker, world: World) -> None:
     ada.says(SECRET)
     wrapped, _ = failing(ada, Braked(), times=3)
     with world.instead_of("ask_approval", wrapped, FOLDER):
@@ -345,9 +345,7 @@ def test_a_question_that_the_brake_holds_back_is_asked_later(ada: Speaker, world
 
 
 @pytest.mark.thorough
-def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
-    ada: Speaker, bob: Speaker, world: World
-) -> None:
+def test_nobody_is_asked_about_memories_already_forgotten(ada: Speaker, bob: Speaker, world: World) -> None:
     ada.says(SECRET)
     bob.says(SECRET)
 
@@ -372,7 +370,7 @@ def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("error", "times"), [(Throttled(), 40), (Unavailable(), 6)], ids=["slot", "database"])
-def test_a_question_that_cannot_be_asked_for_long_is_asked_later_and_nothing_is_dropped(
+def test_a_question_that_cannot_be_asked_for_long_is_asked_later_without_loss(
     ada: Speaker, world: World, error: Exception, times: int
 ) -> None:
     ada.says(SECRET)
@@ -386,7 +384,7 @@ def test_a_question_that_cannot_be_asked_for_long_is_asked_later_and_nothing_is_
 
 
 @pytest.mark.thorough
-def test_an_answer_for_another_execution_ends_no_wait(ada: Speaker, bob: Speaker, world: World) -> None:
+def test_an_answer_for_another_execution_does_not_end_the_wait(ada: Speaker, bob: Speaker, world: World) -> None:
     ada.says(SECRET)
     bob.says(SECRET)
     wrapped, _ = failing(ada, Internal())
@@ -404,7 +402,7 @@ def test_an_answer_for_another_execution_ends_no_wait(ada: Speaker, bob: Speaker
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", [*READ])
-def test_a_conversation_that_cannot_be_read_fails_alone_and_is_read_later(
+def test_an_unreadable_conversation_fails_alone_and_is_read_later(
     ada: Speaker, bob: Speaker, world: World, state: str
 ) -> None:
     ada.says("I live in Lisbon.")
@@ -421,7 +419,7 @@ def test_a_conversation_that_cannot_be_read_fails_alone_and_is_read_later(
 
 
 @pytest.mark.thorough
-def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cause(ada: Speaker, world: World) -> None:
+def test_a_poison_conversation_is_set_aside_with_its_cause_after_limited_retries(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.")
     wrapped, handed = failing(ada, Internal())
     with world.instead_of("extract", wrapped, FOLDER):
@@ -439,7 +437,7 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", [*READ])
-def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_later(
+def test_a_conversation_without_a_slot_loses_no_retry_and_is_read_later(
     ada: Speaker, bob: Speaker, world: World, state: str
 ) -> None:
     ada.says("I live in Lisbon.")
@@ -456,7 +454,7 @@ def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_lat
 
 
 @pytest.mark.parametrize("how", ["by the sweep", "at once"])
-def test_extraction_waits_without_losing_a_try_when_the_stages_budget_is_short(
+def test_extraction_waits_without_losing_a_retry_when_the_stages_budget_is_short(
     ada: Speaker, world: World, model: ModelServer, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nine_tenths(_: StageDay, __: float, share: float) -> bool:
@@ -475,7 +473,7 @@ def test_extraction_waits_without_losing_a_try_when_the_stages_budget_is_short(
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_forty_conversations_that_are_ended_at_once_lose_no_try(speaker: Callable[[], Speaker], world: World) -> None:
+def test_forty_conversations_ended_at_once_lose_no_retry(speaker: Callable[[], Speaker], world: World) -> None:
     people = [speaker() for _ in range(40)]
     for each in people:
         each.says("I live in Lisbon.")
@@ -489,7 +487,7 @@ def test_forty_conversations_that_are_ended_at_once_lose_no_try(speaker: Callabl
     assert all(each.remembered() == ["Lives in Lisbon."] for each in people)
 
 
-def test_under_the_brake_no_model_is_asked(ada: Speaker, world: World, model: ModelServer) -> None:
+def test_no_model_is_called_under_the_brake(ada: Speaker, world: World, model: ModelServer) -> None:
     ada.says("I live in Lisbon.")
     ada.pulls_the_brake()
     ends(world, silence(world))
@@ -499,7 +497,7 @@ def test_under_the_brake_no_model_is_asked(ada: Speaker, world: World, model: Mo
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", ["extract", "reconcile"])
-def test_a_model_that_cannot_be_reached_is_asked_again(ada: Speaker, world: World, state: str) -> None:
+def test_an_unreachable_model_is_retried(ada: Speaker, world: World, state: str) -> None:
     ada.says("I live in Lisbon.")
     wrapped, handed = failing(ada, ModelUnavailable(), times=3)
     with world.instead_of(state, wrapped, FOLDER):
@@ -510,7 +508,9 @@ def test_a_model_that_cannot_be_reached_is_asked_again(ada: Speaker, world: Worl
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_where_it_stays_away_the_conversation_is_read_later(ada: Speaker, world: World, model: ModelServer) -> None:
+def test_a_conversation_is_read_later_if_the_model_stays_unreachable(
+    ada: Speaker, world: World, model: ModelServer
+) -> None:
     ada.says("I live in Lisbon.")
     model.fault = Reply(fault=503)
     assert "retry_later" in ends(world, silence(world))
@@ -522,7 +522,7 @@ def test_where_it_stays_away_the_conversation_is_read_later(ada: Speaker, world:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404])
-def test_a_provider_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
+def test_a_provider_that_rejects_all_requests_fails_the_execution_without_setting_aside(
     ada: Speaker, world: World, model: ModelServer, status: FaultStatus
 ) -> None:
     ada.says("I live in Lisbon.")
@@ -538,7 +538,7 @@ def test_a_provider_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
 
 
 @pytest.mark.thorough
-def test_a_provider_of_vectors_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
+def test_an_embeddings_provider_that_rejects_requests_fails_the_execution(
     ada: Speaker, world: World, model: ModelServer
 ) -> None:
     ada.says("I live in Lisbon.")
@@ -551,7 +551,7 @@ def test_a_provider_of_vectors_that_refuses_us_fails_the_execution_and_sets_noth
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
-def test_a_conversation_that_a_provider_does_not_want_to_read_is_its_own_fault(
+def test_a_provider_refusing_a_conversations_content_fails_only_that_one(
     ada: Speaker, world: World, model: ModelServer
 ) -> None:
     ada.says("I live in Lisbon.")
@@ -561,7 +561,7 @@ def test_a_conversation_that_a_provider_does_not_want_to_read_is_its_own_fault(
 
 
 @pytest.mark.thorough
-def test_memories_from_others_text_are_asked_about_before_a_refusal_fails_the_execution(
+def test_memories_from_others_text_are_asked_about_before_the_execution_fails(
     ada: Speaker, bob: Speaker, world: World
 ) -> None:
     ada.says("I live in Lisbon.")
@@ -580,9 +580,7 @@ def refused(world: World, execution: str) -> bool:
 
 
 @pytest.mark.thorough
-def test_a_database_that_is_gone_for_a_moment_costs_nothing(
-    ada: Speaker, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_short_database_outage_loses_nothing(ada: Speaker, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     own, tries = Memories.add, count(1)
 
     async def away(self: Memories, *args: Any, **more: Any) -> bool:
@@ -598,9 +596,7 @@ def test_a_database_that_is_gone_for_a_moment_costs_nothing(
 
 
 @pytest.mark.thorough
-def test_where_not_even_that_can_be_noted_the_others_are_read_and_it_is_due_again(
-    ada: Speaker, bob: Speaker, world: World
-) -> None:
+def test_a_conversation_whose_failure_cannot_be_recorded_is_due_again(ada: Speaker, bob: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.")
     bob.says("I speak German.")
     fails, _ = failing(ada, Internal())
@@ -614,7 +610,7 @@ def test_where_not_even_that_can_be_noted_the_others_are_read_and_it_is_due_agai
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
-def test_a_sweep_that_fails_rings_the_alarm(ada: Speaker, world: World) -> None:
+def test_a_failing_sweep_raises_the_alarm(ada: Speaker, world: World) -> None:
     def broken(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             raise Internal
@@ -627,7 +623,7 @@ def test_a_sweep_that_fails_rings_the_alarm(ada: Speaker, world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_no_execution_contains_a_message(ada: Speaker, world: World) -> None:
+def test_no_execution_history_contains_a_message(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.", SECRET)
     execution = silence(world)
     ada.decides("approve")
@@ -637,7 +633,7 @@ def test_no_execution_contains_a_message(ada: Speaker, world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_the_data_between_states_stay_small(ada: Speaker, world: World) -> None:
+def test_the_data_passed_between_states_stays_small(ada: Speaker, world: World) -> None:
     sizes: list[int] = []
 
     def weighed(own: Handler) -> Handler:

@@ -78,7 +78,7 @@ def case(world: World, _: ModelServer) -> Case:
 # --- yes, no, otherwise, nobody ---------------------------------------------------------------------------------------
 
 
-def test_a_card_is_drafted_and_published_once_its_person_says_yes(maya: Person) -> None:
+def test_a_card_is_drafted_and_published_after_a_yes(maya: Person) -> None:
     maya.wants_a_card()
     asked = maya.is_asked()
     assert asked.preview.person == "Maya Okafor"
@@ -101,7 +101,7 @@ def test_a_card_is_drafted_and_published_once_its_person_says_yes(maya: Person) 
 
 
 @pytest.mark.thorough
-def test_a_headline_is_shown_and_published_whole_or_not_at_all(maya: Person, world: World) -> None:
+def test_a_headline_is_shown_and_published_in_full_or_not_at_all(maya: Person, world: World) -> None:
     long = "Senior Product Manager at Northwind Pay" + ", Senior Product Manager" * 12
 
     def hostile(own: Handler) -> Handler:
@@ -129,7 +129,7 @@ def test_a_headline_is_shown_and_published_whole_or_not_at_all(maya: Person, wor
 
 
 @pytest.mark.thorough
-def test_each_claim_is_shown_with_its_quotes_in_their_sentences(maya: Person) -> None:
+def test_each_claim_is_shown_with_its_quotes_in_context(maya: Person) -> None:
     maya.said("At Northwind Pay I own the merchant API. I ran 4 launches in 2024, two of them abroad.", "experience")
     maya.wants_a_card()
     sections = maya.is_asked().preview.sections
@@ -141,7 +141,7 @@ def test_each_claim_is_shown_with_its_quotes_in_their_sentences(maya: Person) ->
     assert not role.unchecked
 
 
-def test_a_card_has_its_positions_with_what_was_achieved_there_and_single_skills_and_wishes(maya: Person) -> None:
+def test_a_card_lists_achievements_by_position_and_separate_skills_and_wishes(maya: Person) -> None:
     maya.wants_a_card()
     sections = {each.kind: each.claims for each in maya.is_asked().preview.sections}
     jobs = {claim.text: n for n, claim in enumerate(sections["experience"]) if not claim.is_detail}
@@ -160,7 +160,7 @@ def test_a_card_has_its_positions_with_what_was_achieved_there_and_single_skills
 
 
 @pytest.mark.thorough
-def test_a_no_publishes_nothing_and_is_no_failure(ada: Person) -> None:
+def test_a_no_publishes_nothing_and_is_not_a_failure(ada: Person) -> None:
     ada.wants_a_card()
     ada.is_asked()
     ada.decides("reject")
@@ -170,7 +170,7 @@ def test_a_no_publishes_nothing_and_is_no_failure(ada: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_twice_otherwise_and_then_yes_publishes_the_third_version(maya: Person) -> None:
+def test_two_revisions_and_a_yes_publish_the_third_version(maya: Person) -> None:
     maya.wants_a_card()
     first = maya.is_asked()
     maya.decides("revise", "Please mention that I speak Dutch with two customers.")
@@ -188,7 +188,7 @@ def test_twice_otherwise_and_then_yes_publishes_the_third_version(maya: Person) 
 
 
 @pytest.mark.thorough
-def test_a_section_that_somebody_does_not_want_is_gone_and_the_rest_stays(maya: Person) -> None:
+def test_a_declined_section_is_removed_and_the_rest_stays(maya: Person) -> None:
     maya.wants_a_card()
     before = maya.is_asked().preview.sections
     maya.decides("revise", "Please leave out my education.")
@@ -198,7 +198,7 @@ def test_a_section_that_somebody_does_not_want_is_gone_and_the_rest_stays(maya: 
 
 
 @pytest.mark.thorough
-def test_a_persons_note_marks_its_claims_as_confirmed(maya: Person) -> None:
+def test_a_users_note_marks_its_claims_as_confirmed(maya: Person) -> None:
     maya.wants_a_card()
     maya.is_asked()
     maya.decides("revise", "Please mention that I coach a chess club.")
@@ -210,7 +210,7 @@ def test_a_persons_note_marks_its_claims_as_confirmed(maya: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_after_three_changes_it_is_said_that_it_cannot_be_changed_and_the_question_still_waits(ada: Person) -> None:
+def test_a_fourth_revision_is_declined_and_the_question_still_waits(ada: Person) -> None:
     ada.wants_a_card()
     for times in range(1, 4):
         assert ada.is_asked(times).revisable
@@ -228,7 +228,7 @@ def test_after_three_changes_it_is_said_that_it_cannot_be_changed_and_the_questi
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("swept", [False, True])
-def test_nobody_decides_in_a_week(ada: Person, world: World, swept: bool) -> None:
+def test_a_card_undecided_for_a_week_is_not_published(ada: Person, world: World, swept: bool) -> None:
     ada.wants_a_card()
     asked = ada.is_asked()
     world.clock.now = asked.expires_at + 60
@@ -242,7 +242,7 @@ def test_nobody_decides_in_a_week(ada: Person, world: World, swept: bool) -> Non
 
 
 @pytest.mark.thorough
-def test_a_yes_in_the_last_second_counts_though_the_wait_timed_out(ada: Person, world: World) -> None:
+def test_a_yes_in_the_last_second_counts_despite_the_timeout(ada: Person, world: World) -> None:
     ada.wants_a_card()
     world.clock.now = ada.is_asked().expires_at - 1.5
     ada.decides_unheard("approve")
@@ -263,7 +263,7 @@ LIES = [
 
 
 @pytest.mark.thorough
-def test_whatever_a_model_invents_is_left_out_and_said(maya: Person) -> None:
+def test_invented_claims_are_left_out_and_reported(maya: Person) -> None:
     maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate, and insist on it!")
     maya.wants_a_card()
     asked = maya.is_asked()
@@ -293,7 +293,7 @@ def test_a_rejected_claim_is_rewritten_once_with_the_reasons(maya: Person, model
 
 
 @pytest.mark.thorough
-def test_figures_that_are_not_quoted_are_sent_back_before_anybody_judges(maya: Person, model: ModelServer) -> None:
+def test_unquoted_figures_are_sent_back_before_the_judge_is_called(maya: Person, model: ModelServer) -> None:
     maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate!")
     maya.wants_a_card()
     maya.is_asked()
@@ -308,7 +308,7 @@ def test_figures_that_are_not_quoted_are_sent_back_before_anybody_judges(maya: P
 
 
 @pytest.mark.thorough
-def test_without_a_judge_every_claim_is_the_persons_own_words(
+def test_without_a_judge_every_claim_is_in_the_users_own_words(
     maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(FUNCTIONS, "You are the second reader", lambda _: {"verdicts": []})
@@ -325,7 +325,7 @@ def test_without_a_judge_every_claim_is_the_persons_own_words(
 
 
 @pytest.mark.thorough
-def test_the_judge_is_another_model_than_the_writer(maya: Person, model: ModelServer) -> None:
+def test_the_judge_and_the_writer_are_different_models(maya: Person, model: ModelServer) -> None:
     maya.wants_a_card()
     maya.is_asked()
     assert {each.json["model"] for each in asked_of(model, WRITER)} == {"deepseek-v4-pro"}
@@ -333,7 +333,7 @@ def test_the_judge_is_another_model_than_the_writer(maya: Person, model: ModelSe
 
 
 @pytest.mark.thorough
-def test_a_wish_that_changed_nothing_is_said_to_have_changed_nothing(ada: Person) -> None:
+def test_a_revision_request_that_changed_nothing_is_reported_as_such(ada: Person) -> None:
     ada.wants_a_card()
     first = ada.is_asked()
     ada.decides("revise", "Make it sound more senior.")
@@ -345,9 +345,7 @@ def test_a_wish_that_changed_nothing_is_said_to_have_changed_nothing(ada: Person
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", ["L0", "L1"])
-def test_a_wish_that_begins_a_card_and_changed_nothing_is_said_to_have_changed_nothing(
-    ada: Person, level: Level
-) -> None:
+def test_an_initial_wish_that_changed_nothing_is_reported_as_such(ada: Person, level: Level) -> None:
     ada.is_at(level)
 
     def drafted(wish: str, times: int) -> tuple[str, str]:
@@ -379,7 +377,7 @@ KILLED_AT = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("step", KILLED_AT)
-def test_a_section_that_dies_pays_no_model_twice_for_what_was_kept(
+def test_a_section_whose_process_dies_does_not_pay_twice_for_stored_output(
     someone: Person, world: World, model: ModelServer, step: str, after: bool
 ) -> None:
     deliveries: list[Any] = []
@@ -427,14 +425,14 @@ def asked_of(model: ModelServer, begins: str) -> list[Any]:
 # --- little to tell, little allowed -----------------------------------------------------------------------------------
 
 
-def test_nothing_at_all_asks_for_something_and_no_model(someone: Person, model: ModelServer) -> None:
+def test_a_user_without_data_is_asked_for_some_without_a_model_call(someone: Person, model: ModelServer) -> None:
     someone.wants_a_card()
     assert someone.outcome() == ("FAILED", "failed")
     assert (someone.draft().status, someone.draft().label) == ("failed", NothingToTell.sentence)
     assert not model.requests
 
 
-def test_sections_that_nothing_speaks_for_are_not_drafted(someone: Person, model: ModelServer) -> None:
+def test_sections_without_evidence_are_not_drafted(someone: Person, model: ModelServer) -> None:
     someone.has("candidates_enhanced", education=[{"degree": "BSc Nursing", "school": "University of Leeds"}])
     someone.wants_a_card()
     asked = someone.is_asked()
@@ -442,14 +440,14 @@ def test_sections_that_nothing_speaks_for_are_not_drafted(someone: Person, model
     assert len(prompts(model)) == 1
 
 
-def test_a_guessed_memory_is_no_evidence(someone: Person) -> None:
+def test_an_inferred_memory_is_no_evidence(someone: Person) -> None:
     someone.said("Is probably a nurse.", trust="inferred")
     someone.wants_a_card()
     assert someone.outcome() == ("FAILED", "failed")
     assert someone.draft().label == NothingToTell.sentence
 
 
-def test_at_l0_the_card_is_drafted_and_nobody_is_asked(ada: Person) -> None:
+def test_a_card_at_l0_is_drafted_without_asking_for_approval(ada: Person) -> None:
     ada.is_at("L0")
     ada.wants_a_card()
     assert ada.outcome() == ("SUCCEEDED", "drafted")
@@ -459,7 +457,7 @@ def test_at_l0_the_card_is_drafted_and_nobody_is_asked(ada: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_a_level_that_falls_while_it_is_drafted_ends_it_as_drafted(ada: Person, world: World) -> None:
+def test_a_card_whose_level_drops_during_drafting_ends_as_drafted(ada: Person, world: World) -> None:
     def allowed_no_more(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             ada.is_at("L0")
@@ -473,7 +471,7 @@ def test_a_level_that_falls_while_it_is_drafted_ends_it_as_drafted(ada: Person, 
     assert not ada.approvals()
 
 
-def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: ModelServer) -> None:
+def test_nothing_is_drafted_once_the_days_budget_is_used_up(ada: Person, world: World, model: ModelServer) -> None:
     world.run(lambda services: services.usage.begin_turn(ada.user_id, "run", services.clock()))
     world.run(lambda services: services.usage.add_spending(ada.user_id, {"cost_usd": 1.0}, services.clock()))
     ada.wants_a_card()
@@ -482,7 +480,9 @@ def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: 
     assert not model.requests
 
 
-def test_a_card_waits_while_most_of_the_stages_day_is_spent(maya: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_waits_while_most_of_the_stages_daily_budget_is_spent(
+    maya: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spent = iter([True] * 3)
 
     async def is_spent(_: StageDay, __: float, share: float) -> bool:
@@ -499,9 +499,7 @@ now, a fourteenth is for the planted lies, by which the judge is measured."""
 
 
 @pytest.mark.thorough
-def test_a_card_costs_at_most_seven_twentieths_more_than_before_it_was_judged_by_a_model(
-    maya: Person, world: World
-) -> None:
+def test_judging_adds_at_most_35_percent_to_a_cards_cost(maya: Person, world: World) -> None:
     world.run(lambda services: services.usage.begin_turn(maya.user_id, "run", services.clock()))
     maya.wants_a_card()
     maya.is_asked()
@@ -510,7 +508,7 @@ def test_a_card_costs_at_most_seven_twentieths_more_than_before_it_was_judged_by
 
 
 @pytest.mark.thorough
-def test_drafting_counts_toward_the_days_cost(ada: Person, world: World) -> None:
+def test_drafting_counts_toward_the_daily_cost(ada: Person, world: World) -> None:
     world.run(lambda services: services.usage.begin_turn(ada.user_id, "run", services.clock()))
     ada.wants_a_card()
     ada.is_asked()
@@ -521,7 +519,7 @@ def test_drafting_counts_toward_the_days_cost(ada: Person, world: World) -> None
 
 
 @pytest.mark.thorough
-def test_the_brake_ends_drafting_at_once_and_nothing_of_it_is_kept(maya: Person, model: ModelServer) -> None:
+def test_the_brake_ends_drafting_at_once_and_discards_it(maya: Person, model: ModelServer) -> None:
     model.fault = Reply(hold_after=0)
     maya.wants_a_card()
     model.wait_until_held(count=3)
@@ -533,7 +531,7 @@ def test_the_brake_ends_drafting_at_once_and_nothing_of_it_is_kept(maya: Person,
 
 
 @pytest.mark.parametrize("state", ["gather_evidence", "keep_draft", "ask_approval"])
-def test_no_state_begins_under_the_brake(ada: Person, world: World, state: str) -> None:
+def test_no_state_starts_under_the_brake(ada: Person, world: World, state: str) -> None:
     def braked(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             ada.pulls_the_brake()
@@ -549,7 +547,7 @@ def test_no_state_begins_under_the_brake(ada: Person, world: World, state: str) 
 
 
 @pytest.mark.thorough
-def test_a_waiting_card_goes_on_waiting_under_the_brake(ada: Person) -> None:
+def test_a_waiting_card_keeps_waiting_under_the_brake(ada: Person) -> None:
     ada.wants_a_card()
     ada.is_asked()
     ada.pulls_the_brake()
@@ -562,7 +560,7 @@ def test_a_waiting_card_goes_on_waiting_under_the_brake(ada: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_the_brake_between_the_yes_and_the_effect_stops_it_for_good(ada: Person, world: World) -> None:
+def test_the_brake_between_yes_and_effect_stops_the_effect_for_good(ada: Person, world: World) -> None:
     def braked(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             ada.pulls_the_brake()
@@ -583,7 +581,7 @@ def test_the_brake_between_the_yes_and_the_effect_stops_it_for_good(ada: Person,
 
 
 @pytest.mark.thorough
-def test_signals_that_nobody_can_read_stop_everything(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_signals_stop_everything(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     async def unreadable(*_: object) -> NoReturn:
         raise AutoReconnect("gone")
 
@@ -615,23 +613,21 @@ def failing_once(kind: str, section: str = "") -> Callable[[Handler], Handler]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["ModelUnavailable", "Lambda.Unknown", "Sandbox.Timedout"])
-def test_a_section_that_fails_once_is_drafted_again_alone(
-    maya: Person, world: World, model: ModelServer, kind: str
-) -> None:
+def test_a_section_that_fails_once_is_retried_alone(maya: Person, world: World, model: ModelServer, kind: str) -> None:
     with world.instead_of("draft_section", failing_once(kind, "education")):
         maya.wants_a_card()
         maya.is_asked()
     assert maya.states().count("draft_section") == len(prompts(model)) == 7
 
 
-def test_a_model_that_refuses_us_ends_it_with_a_sentence(ada: Person, model: ModelServer) -> None:
+def test_a_rejected_model_request_ends_the_card_with_an_explanation(ada: Person, model: ModelServer) -> None:
     model.fault = Reply(fault=401)
     ada.wants_a_card()
     assert ada.outcome() == ("FAILED", "failed")
     assert ada.draft().label.startswith("We’re fixing a problem on our side")
 
 
-def test_a_model_that_does_not_want_to_read_this_ends_it_with_a_sentence(ada: Person, model: ModelServer) -> None:
+def test_a_content_refusal_ends_the_card_with_an_explanation(ada: Person, model: ModelServer) -> None:
     model.fault = Reply(fault="content_risk")
     ada.wants_a_card()
     assert ada.outcome() == ("FAILED", "failed")
@@ -639,7 +635,7 @@ def test_a_model_that_does_not_want_to_read_this_ends_it_with_a_sentence(ada: Pe
 
 
 @pytest.mark.thorough
-def test_a_question_that_finds_no_slot_for_long_is_asked_later(ada: Person, world: World) -> None:
+def test_a_question_without_a_slot_is_asked_later(ada: Person, world: World) -> None:
     refused: list[Any] = []
 
     def throttled(own: Handler) -> Handler:
@@ -662,7 +658,7 @@ def test_a_question_that_finds_no_slot_for_long_is_asked_later(ada: Person, worl
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_cards_that_are_begun_at_once_are_all_asked_about(world: World, model: ModelServer) -> None:
+def test_cards_started_concurrently_are_all_asked_about(world: World, model: ModelServer) -> None:
     people = [Person(world, f"auth0|{uuid.uuid4().hex}", f"draft_{uuid.uuid4().hex}") for _ in range(count(6, 10))]
     with world.slots("GenerateReaderFunction", 3) as slots:
         for each in people:
@@ -675,7 +671,7 @@ def test_cards_that_are_begun_at_once_are_all_asked_about(world: World, model: M
 
 
 @pytest.mark.thorough
-def test_an_execution_of_another_version_goes_on(ada: Person) -> None:
+def test_an_execution_with_input_of_another_version_continues(ada: Person) -> None:
     ada.wants_a_card(of_a_version_to_come={"any": "thing"})
     ada.is_asked()
 
@@ -684,7 +680,7 @@ def test_an_execution_of_another_version_goes_on(ada: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_a_card_that_changed_meanwhile_is_asked_about_again_with_the_difference(ada: Person, world: World) -> None:
+def test_a_card_changed_meanwhile_is_asked_about_again_with_the_difference(ada: Person, world: World) -> None:
     ada.wants_a_card()
     first = ada.is_asked()
     ada.has("qc_sections", card_id=ada.draft_id, headline="Made by hand", sections=[], version=3)
@@ -703,7 +699,7 @@ OWNED = "At Northwind Pay I own the merchant API. I ran 4 launches in 2024, two 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("decided", [False, True], ids=["it waits", "a yes is on its way"])
-def test_a_card_is_drafted_anew_without_what_was_forgotten(maya: Person, world: World, decided: bool) -> None:
+def test_a_card_is_redrafted_without_forgotten_facts(maya: Person, world: World, decided: bool) -> None:
     maya.said(OWNED)
     maya.wants_a_card()
     first = maya.is_asked()
@@ -723,7 +719,7 @@ def test_a_card_is_drafted_anew_without_what_was_forgotten(maya: Person, world: 
 
 
 @pytest.mark.thorough
-def test_a_memory_forgotten_at_the_moment_of_publishing_is_not_published(
+def test_a_memory_forgotten_during_publishing_is_not_published(
     maya: Person, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The forgetting sees a record in execution, and the execution looks once more."""
@@ -747,7 +743,7 @@ def test_a_memory_forgotten_at_the_moment_of_publishing_is_not_published(
 
 
 @pytest.mark.thorough
-def test_an_outcome_that_nobody_knows_is_asked_after_and_not_repeated(ada: Person, world: World) -> None:
+def test_an_unknown_outcome_is_looked_up_and_the_effect_not_repeated(ada: Person, world: World) -> None:
     ada.wants_a_card()
     ada.is_asked()
     world.app.misbehave("drop_after")
@@ -758,7 +754,7 @@ def test_an_outcome_that_nobody_knows_is_asked_after_and_not_repeated(ada: Perso
 
 
 @pytest.mark.thorough
-def test_publishing_that_is_refused_ends_as_failed_and_the_record_says_so(ada: Person, world: World) -> None:
+def test_rejected_publishing_fails_and_the_record_says_so(ada: Person, world: World) -> None:
     ada.wants_a_card()
     ada.is_asked()
     world.app.misbehave("forbidden")
@@ -772,7 +768,7 @@ def test_publishing_that_is_refused_ends_as_failed_and_the_record_says_so(ada: P
 
 
 @pytest.mark.thorough
-def test_an_outcome_that_stays_unknown_ends_as_failed_and_the_record_goes_on(ada: Person, world: World) -> None:
+def test_a_lasting_unknown_outcome_fails_the_draft_but_not_the_record(ada: Person, world: World) -> None:
     ada.wants_a_card()
     ada.is_asked()
     errors: list[Fault] = ["error_before"] * 40
@@ -804,7 +800,7 @@ STEPS = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_process_that_dies_around_the_effect_publishes_once(
+def test_a_process_death_around_the_effect_still_publishes_once(
     ada: Person, world: World, step: str, after: bool
 ) -> None:
     store, method, nth = STEPS[step]

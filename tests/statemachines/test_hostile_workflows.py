@@ -60,7 +60,7 @@ def pending(world: World, user_id: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("level", "wording"), AT_LEVELS)
-def test_a_pasted_order_is_not_remembered_and_what_was_typed_beside_it_is(
+def test_a_pasted_order_is_not_remembered_but_the_users_own_text_is(
     world: World, model: ModelServer, level: Level, wording: Wording, unasked: Callable[[], list[Any]]
 ) -> None:
     user = Speaker(world, model)
@@ -77,7 +77,7 @@ def test_a_pasted_order_is_not_remembered_and_what_was_typed_beside_it_is(
 
 
 @pytest.mark.parametrize(("level", "wording"), AT_LEVELS)
-def test_an_order_in_a_resume_is_at_most_asked_about(
+def test_an_injected_order_in_a_resume_can_at_most_cause_a_question(
     world: World, model: ModelServer, level: Level, wording: Wording, unasked: Callable[[], list[Any]]
 ) -> None:
     user = User(world)
@@ -101,7 +101,7 @@ def test_an_order_in_a_resume_is_at_most_asked_about(
 
 
 @pytest.mark.parametrize(("level", "wording"), AT_LEVELS)
-def test_an_order_in_an_advert_changes_nothing_but_its_place_in_a_list(
+def test_an_injected_order_in_an_advert_affects_only_its_rank(
     world: World, model: ModelServer, level: Level, wording: Wording, unasked: Callable[[], list[Any]]
 ) -> None:
     seeker = someone_who_seeks(world, model)

@@ -74,7 +74,7 @@ def ada(world: World, chat: ChatServer, model: ModelServer) -> Interviewee:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person["id"])
-def test_an_interview_ends_by_itself_and_stores_what_was_said(ada: Interviewee, person: dict[str, Any]) -> None:
+def test_an_interview_ends_by_itself_and_stores_the_answers(ada: Interviewee, person: dict[str, Any]) -> None:
     found = talked(ada, person["says"])
     interview, questions = found.interview, found.questions
     repeated = len(questions) - len(set(questions))
@@ -93,7 +93,7 @@ def test_an_interview_ends_by_itself_and_stores_what_was_said(ada: Interviewee, 
 
 
 @pytest.mark.nightly
-def test_a_model_that_always_goes_on_ends_all_the_same(ada: Interviewee, model: ModelServer) -> None:
+def test_an_interview_ends_even_if_the_model_never_stops(ada: Interviewee, model: ModelServer) -> None:
     topics = [[{"title": f"Topic {n}", "aspects": [f"thing {n}", f"matter {n}"]}] for n in range(MOST_TURNS)]
     model.script(*(each for found in topics for each in (decides(topics=found), writes())))
     found = talked(ada, ["I worked there for a long time and did very many things."])
@@ -102,13 +102,13 @@ def test_a_model_that_always_goes_on_ends_all_the_same(ada: Interviewee, model: 
 
 
 @pytest.mark.sentinel
-def test_a_model_that_ends_at_once_ends_nothing_that_covered_nothing(ada: Interviewee, model: ModelServer) -> None:
+def test_an_early_end_by_the_model_is_ignored_if_nothing_was_covered(ada: Interviewee, model: ModelServer) -> None:
     for _ in range(4):
         ada.says("I worked there for a long time and did very many things.", decides(move="end"), writes())
     assert ada.interview()["ended"] is None
 
 
-def test_a_model_that_asks_three_is_not_cut(ada: Interviewee, model: ModelServer) -> None:
+def test_an_answer_with_three_questions_is_not_cut(ada: Interviewee, model: ModelServer) -> None:
     asked = Reply(text="How many? Who? And ¿por qué?", streams=True)
     with Client(ada.chat.url, ada.user_id, ada.world.clock) as client:
         model.script(asked)
@@ -117,7 +117,7 @@ def test_a_model_that_asks_three_is_not_cut(ada: Interviewee, model: ModelServer
 
 
 @pytest.mark.nightly
-def test_an_onboarding_from_an_empty_profile_to_an_approved_one(ada: Interviewee) -> None:
+def test_onboarding_fills_an_empty_profile_with_approved_values(ada: Interviewee) -> None:
     found = talked(ada, ["Hello", *ANSWERS, "Ok"], "onboarding")
     assert found.interview["ended"]["reason"] == "out_of_topics"
     repeated = len(found.questions) - len(set(found.questions))
@@ -151,7 +151,7 @@ def test_an_onboarding_from_an_empty_profile_to_an_approved_one(ada: Interviewee
         assert client.get("/api/jobs/settings")["wishes"]["never"] == ["night shifts"]
 
 
-def test_earlier_conversations_answer_questions_that_are_confirmed_not_asked(ada: Interviewee) -> None:
+def test_answers_from_earlier_conversations_are_confirmed_rather_than_asked_again(ada: Interviewee) -> None:
     with Client(ada.chat.url, ada.user_id, ada.world.clock) as client:
         client.say("Remember that I live in Lisbon.")
         client.say("Remember that I speak English and Portuguese.")

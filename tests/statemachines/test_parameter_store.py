@@ -93,7 +93,7 @@ def store(world: World, mongodb_uri: str, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.mark.parametrize("failure", [THROTTLED, AWAY], ids=["throttles", "is away"])
-def test_a_card_ends_well_though_the_store_fails_for_twenty_seconds(
+def test_a_card_is_published_despite_a_20_second_parameter_store_failure(
     ada: Person, store: ParameterStore, failure: Exception
 ) -> None:
     store.failure, store.back_at = failure, 20.0
@@ -105,7 +105,7 @@ def test_a_card_ends_well_though_the_store_fails_for_twenty_seconds(
 
 
 @pytest.mark.skipif(bool(PYTHON), reason="LocalStack's retries wait in a process whose waits the store cannot count")
-def test_a_person_is_told_of_a_store_that_was_away_for_ten_minutes_and_can_ask_again(
+def test_a_ten_minute_parameter_store_outage_is_reported_and_the_user_can_retry(
     ada: Person, store: ParameterStore
 ) -> None:
     store.failure, store.back_at = AWAY, 600.0

@@ -124,7 +124,7 @@ def case(world: World, model: ModelServer) -> Case:
 @pytest.mark.parametrize(
     "layout", [pytest.param(each, marks=() if each == "two columns" else pytest.mark.thorough) for each in LAYOUTS]
 )
-def test_every_field_that_stands_there_is_proposed_with_its_quote(
+def test_every_field_found_in_a_resume_is_proposed_with_its_quote(
     world: World, model: ModelServer, layout: str
 ) -> None:
     person, content = LAYOUTS[layout]
@@ -157,7 +157,7 @@ def test_every_field_that_stands_there_is_proposed_with_its_quote(
 
 
 @pytest.mark.thorough
-def test_a_design_that_brings_a_parser_reads_with_it(
+def test_a_design_with_its_own_parser_reads_resumes_with_it(
     world: World, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENT_DESIGN_PATHS", str(TEMPLATE.folder / "examples"))
@@ -174,9 +174,7 @@ def test_a_design_that_brings_a_parser_reads_with_it(
 
 
 @pytest.mark.thorough
-def test_its_text_becomes_a_document_without_contact_details_which_no_prompt_has_either(
-    world: World, model: ModelServer
-) -> None:
+def test_a_resumes_contact_details_are_in_neither_document_nor_prompts(world: World, model: ModelServer) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))
     asked_before = len(model.requests)
@@ -206,7 +204,7 @@ INVENTED: Mapping[str, dict[str, Any]] = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", INVENTED)
-def test_nothing_that_a_reader_invents_is_proposed(world: World, model: ModelServer, case: str) -> None:
+def test_values_invented_by_the_reader_are_not_proposed(world: World, model: ModelServer, case: str) -> None:
     user = User(world)
     model.script(finds(INVENTED[case]), finds(INVENTED[case]))
     status, record = user.gives_and_waits()
@@ -246,7 +244,7 @@ def test_invented_fields_are_not_proposed_in_any_layout(world: World, model: Mod
 
 
 @pytest.mark.thorough
-def test_orders_that_nobody_sees_change_nothing(world: World, model: ModelServer) -> None:
+def test_hidden_orders_in_a_resume_change_nothing(world: World, model: ModelServer) -> None:
     """A reader that obeys is contradicted by the second one, and a person decides in any case."""
     user = User(world)
     obeyed = {"basics": {"label": field("Chief Executive Officer", ORDERS)}}
@@ -260,7 +258,7 @@ def test_orders_that_nobody_sees_change_nothing(world: World, model: ModelServer
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", ["encrypted", "a scan", "a picture"])
-def test_a_file_without_text_is_told_in_a_sentence_and_rings_no_alarm(world: World, case: str) -> None:
+def test_a_file_without_text_is_explained_in_a_sentence_without_an_alarm(world: World, case: str) -> None:
     make, why = HOSTILE[case]
     user = User(world)
     status, record = user.gives_and_waits(make())
@@ -268,7 +266,7 @@ def test_a_file_without_text_is_told_in_a_sentence_and_rings_no_alarm(world: Wor
     assert user.events() == ["resume.begun", "resume.failed"]
 
 
-def test_positions_are_proposed_with_their_lines_taken_in_part_and_taken_back(world: World, model: ModelServer) -> None:
+def test_positions_are_proposed_with_lines_partly_accepted_and_undone(world: World, model: ModelServer) -> None:
     user = User(world)
     bank = {"user_id": user.user_id, "company": "Contoso Bank", "title": "Product Manager", "start_date": "2017-06"}
     world.database["employment_stints_enhanced"].insert_one(
@@ -300,7 +298,7 @@ def test_positions_are_proposed_with_their_lines_taken_in_part_and_taken_back(wo
     assert user.stints() == [{**before[0], "is_current": False}]
 
 
-def test_a_line_beside_the_dates_of_another_position_is_not_checked_and_in_no_document(
+def test_a_line_near_another_positions_dates_stays_unchecked_and_out_of_documents(
     world: World, model: ModelServer
 ) -> None:
     found = ideal(MAYA)
@@ -320,7 +318,7 @@ def test_a_line_beside_the_dates_of_another_position_is_not_checked_and_in_no_do
 
 
 @pytest.mark.thorough
-def test_a_line_is_judged_with_its_position(world: World, model: ModelServer) -> None:
+def test_a_resume_line_is_judged_with_its_position(world: World, model: ModelServer) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))
     user.gives_and_waits()
@@ -354,7 +352,7 @@ def test_known_profile_values_are_not_proposed_and_lists_lose_nothing(world: Wor
         ],
     ),
 )
-def test_a_resume_is_closed_with_its_approval(world: World, model: ModelServer, decision: str, label: str) -> None:
+def test_a_resume_is_closed_when_its_approval_ends(world: World, model: ModelServer, decision: str, label: str) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))
     _, record = user.gives_and_waits()
@@ -369,7 +367,7 @@ def test_a_resume_is_closed_with_its_approval(world: World, model: ModelServer, 
 
 
 @pytest.mark.thorough
-def test_a_value_that_cannot_be_written_back_is_not_touched(world: World, model: ModelServer) -> None:
+def test_a_profile_value_that_could_not_be_restored_is_not_changed(world: World, model: ModelServer) -> None:
     user = User(world, education=[{"degree": "of an older form, without a school"}])
     model.script(finds(ideal(MAYA)))
     user.gives_and_waits()
@@ -377,7 +375,7 @@ def test_a_value_that_cannot_be_written_back_is_not_touched(world: World, model:
 
 
 @pytest.mark.thorough
-def test_the_same_file_once_more_is_the_same_resume(world: World, model: ModelServer) -> None:
+def test_uploading_a_file_again_yields_the_same_resume(world: World, model: ModelServer) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))
     _, record = user.gives_and_waits()
@@ -388,7 +386,7 @@ def test_the_same_file_once_more_is_the_same_resume(world: World, model: ModelSe
 
 
 @pytest.mark.thorough
-def test_at_a_level_that_only_suggests_it_is_read_and_nobody_is_asked(world: World, model: ModelServer) -> None:
+def test_at_a_suggest_only_level_a_resume_is_read_without_asking(world: World, model: ModelServer) -> None:
     user = User(world)
     user.is_at("L0")
     model.script(finds(ideal(MAYA)))
@@ -399,7 +397,9 @@ def test_at_a_level_that_only_suggests_it_is_read_and_nobody_is_asked(world: Wor
 
 
 @pytest.mark.thorough
-def test_reading_a_resume_counts_toward_the_day_of_a_user_without_chats(world: World, model: ModelServer) -> None:
+def test_reading_a_resume_counts_toward_the_daily_cost_of_a_user_without_chats(
+    world: World, model: ModelServer
+) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))
     user.gives_and_waits()
@@ -407,7 +407,7 @@ def test_reading_a_resume_counts_toward_the_day_of_a_user_without_chats(world: W
 
 
 @pytest.mark.thorough
-def test_where_the_level_allows_most_a_person_decides_nevertheless(world: World, model: ModelServer) -> None:
+def test_resume_changes_need_approval_even_at_the_highest_level(world: World, model: ModelServer) -> None:
     user = User(world)
     user.is_at("L3")
     model.script(finds(ideal(MAYA)))
@@ -418,7 +418,7 @@ def test_where_the_level_allows_most_a_person_decides_nevertheless(world: World,
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_without_a_second_reader_it_is_proposed_and_says_so(world: World, model: ModelServer) -> None:
+def test_without_a_second_reader_a_resume_is_proposed_and_marked_unchecked(world: World, model: ModelServer) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)), *[Reply(fault=503, to=JUDGE)] * 40)
     status, record = user.gives_and_waits()
@@ -428,7 +428,7 @@ def test_without_a_second_reader_it_is_proposed_and_says_so(world: World, model:
 
 
 @pytest.mark.thorough
-def test_without_a_model_it_fails_in_a_sentence_and_can_be_given_again(world: World, model: ModelServer) -> None:
+def test_without_a_model_reading_fails_with_an_explanation_and_can_be_retried(world: World, model: ModelServer) -> None:
     user = User(world)
     model.script(*[Reply(fault=503, to=PARSER)] * 16)
     status, record = user.gives_and_waits()
@@ -445,7 +445,7 @@ def braked(world: World, user: User) -> Any:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", ["read", "parse", "ground", "keep_document", "propose"])
-def test_the_brake_stops_it_at_each_state_and_names_it(world: World, model: ModelServer, state: str) -> None:
+def test_the_brake_stops_the_workflow_at_each_state_and_is_named(world: World, model: ModelServer, state: str) -> None:
     user = User(world)
     model.script(finds(ideal(MAYA)))
 

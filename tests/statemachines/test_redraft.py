@@ -80,7 +80,7 @@ def maya(world: World, maya: Person) -> Redraft:
 # --- drafted anew -----------------------------------------------------------------------------------------------------
 
 
-def test_a_headline_is_drafted_anew_at_once_and_asked_about_in_its_place(maya: Redraft) -> None:
+def test_a_redrafted_headline_replaces_the_pending_question_at_once(maya: Redraft) -> None:
     maya.was_asked()
     assert maya.wants("Shorter, please.").told_execution
     second = maya.is_asked(2)
@@ -103,7 +103,7 @@ def test_a_headline_is_drafted_anew_at_once_and_asked_about_in_its_place(maya: R
 
 
 @pytest.mark.thorough
-def test_an_event_stands_in_the_feed_once(maya: Redraft) -> None:
+def test_each_redraft_event_is_in_the_feed_once(maya: Redraft) -> None:
     maya.was_asked()
     maya.wants("Shorter, please.")
     maya.is_asked(2)
@@ -133,7 +133,7 @@ def test_a_headline_can_be_revised_twice_more(maya: Redraft) -> None:
 
 
 @pytest.mark.thorough
-def test_an_about_is_drafted_anew_as_a_suggestion_of_its_own(maya: Redraft) -> None:
+def test_an_about_section_is_redrafted_as_a_separate_suggestion(maya: Redraft) -> None:
     about = Proposal(SUGGEST_LINKEDIN_ABOUT, {"draft_id": "about_1", "text": ABOUT_TEXT})
     maya.was_asked(about, "Draft my About")
     maya.wants("Mention that I speak Yoruba")
@@ -149,7 +149,7 @@ def test_an_about_is_drafted_anew_as_a_suggestion_of_its_own(maya: Redraft) -> N
 
 
 @pytest.mark.thorough
-def test_a_list_loses_what_its_person_does_not_want_and_keeps_the_rest(maya: Redraft) -> None:
+def test_a_redrafted_list_loses_only_the_unwanted_items(maya: Redraft) -> None:
     value = ["Payments", "SQL", "Python"]
     maya.was_asked(Proposal(UPDATE_PROFILE_FIELD, {"field": "skills", "value": value}), "Tidy up my skills")
     maya.wants("Leave out Python")
@@ -157,7 +157,7 @@ def test_a_list_loses_what_its_person_does_not_want_and_keeps_the_rest(maya: Red
 
 
 @pytest.mark.parametrize("field", [*TEXTS, *LISTS])
-def test_each_field_that_is_drafted_anew_has_an_outline(field: str) -> None:
+def test_each_redraftable_field_has_an_outline(field: str) -> None:
     assert OUTLINES[f"profile_{field}"].most_claims
 
 
@@ -170,7 +170,7 @@ def test_each_field_that_is_drafted_anew_has_an_outline(field: str) -> None:
         ({"field": "headline", "value": "Head of Product"}, None),
     ],
 )
-def test_a_question_that_only_the_person_can_answer_is_left_to_the_chat(
+def test_a_revision_only_the_user_can_specify_is_left_to_the_chat(
     maya: Redraft, args: dict[str, Any], wish: str | None
 ) -> None:
     maya.was_asked(Proposal(UPDATE_PROFILE_FIELD, args))
@@ -183,7 +183,7 @@ def test_a_question_that_only_the_person_can_answer_is_left_to_the_chat(
 
 
 @pytest.mark.thorough
-def test_an_unsupported_redraft_is_told_and_not_asked_about(maya: Redraft) -> None:
+def test_an_unsupported_redraft_is_reported_and_not_proposed(maya: Redraft) -> None:
     maya.was_asked(replace(HEADLINE, args={"field": "headline", "value": "Astronaut"}), "Go on, suggest something")
     maya.wants("Shorter, please.")
     assert maya.outcome() == ("FAILED", "failed")
@@ -193,7 +193,7 @@ def test_an_unsupported_redraft_is_told_and_not_asked_about(maya: Redraft) -> No
     assert maya.record().revised_by is None, "asking for it in the chat takes its place"
 
 
-def test_a_model_that_refuses_is_told_and_nothing_is_changed(maya: Redraft, model: ModelServer) -> None:
+def test_a_refused_redraft_is_reported_and_changes_nothing(maya: Redraft, model: ModelServer) -> None:
     maya.was_asked()
     model.fault = Reply(fault="content_risk")
     maya.wants("Shorter, please.")
@@ -203,7 +203,7 @@ def test_a_model_that_refuses_is_told_and_nothing_is_changed(maya: Redraft, mode
 
 
 @pytest.mark.thorough
-def test_an_error_that_nobody_expected_says_how_to_go_on(maya: Redraft, world: World) -> None:
+def test_an_unexpected_error_tells_the_user_how_to_continue(maya: Redraft, world: World) -> None:
     def broken(_: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             raise KeyError("field")
@@ -217,7 +217,7 @@ def test_an_error_that_nobody_expected_says_how_to_go_on(maya: Redraft, world: W
     assert maya.draft().label == NOT_DRAFTED_ANEW
 
 
-def test_a_day_that_is_used_up_drafts_nothing_anew(maya: Redraft, world: World, model: ModelServer) -> None:
+def test_nothing_is_redrafted_once_the_days_budget_is_used_up(maya: Redraft, world: World, model: ModelServer) -> None:
     maya.was_asked()
     world.run(lambda services: services.usage.begin_turn(maya.user_id, "run", services.clock()))
     world.run(lambda services: services.usage.add_spending(maya.user_id, {"cost_usd": 1.0}, services.clock()))
@@ -228,7 +228,7 @@ def test_a_day_that_is_used_up_drafts_nothing_anew(maya: Redraft, world: World, 
 
 
 @pytest.mark.thorough
-def test_the_brake_stops_it_and_its_receipt_says_so(maya: Redraft, model: ModelServer, world: World) -> None:
+def test_the_brake_stops_a_redraft_and_its_receipt_says_so(maya: Redraft, model: ModelServer, world: World) -> None:
     from qwestly_agent.approvals.pause import engage
 
     maya.was_asked()
@@ -243,7 +243,7 @@ def test_the_brake_stops_it_and_its_receipt_says_so(maya: Redraft, model: ModelS
 
 
 @pytest.mark.thorough
-def test_at_l0_it_is_drafted_and_nobody_is_asked(maya: Redraft) -> None:
+def test_a_redraft_at_l0_is_written_without_asking_for_approval(maya: Redraft) -> None:
     maya.was_asked()
     maya.is_at("L0")
     maya.wants("Shorter, please.")
@@ -255,7 +255,7 @@ def test_at_l0_it_is_drafted_and_nobody_is_asked(maya: Redraft) -> None:
 
 
 @pytest.mark.thorough
-def test_a_decision_whose_process_died_is_drafted_anew_by_the_sweep(maya: Redraft) -> None:
+def test_the_sweep_redrafts_after_the_deciding_process_died(maya: Redraft) -> None:
     maya.was_asked()
     revised = maya.wants("Shorter, please.", decide)
     assert not revised.told_execution
@@ -271,7 +271,7 @@ def test_a_decision_whose_process_died_is_drafted_anew_by_the_sweep(maya: Redraf
 @pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", ["gather_evidence", "draft_section", "keep_draft", "ask_approval", "publish"])
-def test_a_state_that_is_killed_after_its_work_does_nothing_twice(
+def test_a_redraft_state_killed_after_its_work_repeats_nothing(
     maya: Redraft, world: World, model: ModelServer, state: str
 ) -> None:
     died = list[str]()
@@ -330,7 +330,7 @@ def replaces_the_message(maya: Redraft) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("does", [asks_elsewhere, changes_it, deletes_the_conversation, replaces_the_message])
-def test_a_redraft_overtaken_by_its_user_asks_no_second_question(
+def test_a_redraft_overtaken_by_another_change_asks_no_second_question(
     maya: Redraft, world: World, does: Callable[[Redraft], None]
 ) -> None:
     def meanwhile(own: Handler) -> Handler:
@@ -350,7 +350,7 @@ def test_a_redraft_overtaken_by_its_user_asks_no_second_question(
 
 
 @pytest.mark.thorough
-def test_a_question_whose_message_is_replaced_ends_and_is_not_drafted_again(maya: Redraft, world: World) -> None:
+def test_a_question_whose_message_is_replaced_ends_without_a_redraft(maya: Redraft, world: World) -> None:
     maya.was_asked()
     maya.wants("Shorter, please.")
     second = maya.is_asked(2)
@@ -364,7 +364,7 @@ SAID = "At Northwind Pay I own the merchant API, and ran 4 launches in 2024."
 
 
 @pytest.mark.thorough
-def test_a_memory_forgotten_while_a_redraft_waits_is_stored_nowhere(maya: Redraft, world: World) -> None:
+def test_a_memory_forgotten_while_a_redraft_waits_is_not_stored_anywhere(maya: Redraft, world: World) -> None:
     maya.said(SAID)
     maya.was_asked(replace(HEADLINE, args={"field": "headline", "value": "I own the merchant API"}), "Do it")
     maya.wants("Please use 4 launches in 2024")

@@ -141,7 +141,7 @@ def seeker(world: World, model: ModelServer) -> Iterator[Seeker]:
     world.boards.api.faults = {}
 
 
-def test_at_most_ten_jobs_are_kept_and_every_reason_quotes_the_advert_and_the_person(seeker: Seeker) -> None:
+def test_at_most_ten_jobs_are_stored_with_reasons_quoting_advert_and_user(seeker: Seeker) -> None:
     assert seeker.searches() == "SUCCEEDED"
     matches = seeker.matches()
     assert 1 <= len(matches) <= 10
@@ -160,7 +160,7 @@ def test_at_most_ten_jobs_are_kept_and_every_reason_quotes_the_advert_and_the_pe
 
 
 @pytest.mark.thorough
-def test_no_job_comes_twice(seeker: Seeker) -> None:
+def test_no_job_is_found_twice(seeker: Seeker) -> None:
     seeker.searches("monday")
     first = seeker.matches()
     seeker.world.clock.advance(86_400)
@@ -172,7 +172,7 @@ def test_no_job_comes_twice(seeker: Seeker) -> None:
 
 
 @pytest.mark.thorough
-def test_a_job_that_the_wishes_rule_out_is_never_shown(seeker: Seeker) -> None:
+def test_a_job_ruled_out_by_the_wishes_is_never_shown(seeker: Seeker) -> None:
     seeker.wishes(places=("Germany",), remote="no", never=("Kestrel Labs",), pay_from=70_000, pay_currency="EUR")
     assert seeker.searches() == "SUCCEEDED"
     for match in seeker.matches():
@@ -188,7 +188,7 @@ def test_a_job_that_the_wishes_rule_out_is_never_shown(seeker: Seeker) -> None:
     ("board", "title", "other"), [("adzuna", "Adzuna", "jsearch"), ("jsearch", "JSearch", "adzuna")]
 )
 @pytest.mark.parametrize("fault", ["error", "busy", "html", "list", "forbidden", "hang"])
-def test_with_a_board_down_the_night_goes_on_and_says_which_was_missing(
+def test_the_search_continues_without_a_failed_board_and_names_it(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch, fault: Any, board: str, title: str, other: str
 ) -> None:
     if fault == "hang":  # the one that answers is not waited for
@@ -218,14 +218,14 @@ class Impatient:
 
 
 @pytest.mark.parametrize("fault", ["nonsense", "empty"])
-def test_a_result_that_is_no_advert_is_skipped(seeker: Seeker, fault: Any) -> None:
+def test_a_result_that_is_not_an_advert_is_skipped(seeker: Seeker, fault: Any) -> None:
     seeker.world.boards.api.faults = {"adzuna": fault, "jsearch": fault}
     assert seeker.searches() == "SUCCEEDED"
     assert (seeker.matches(), seeker.search().missing, seeker.events()) == ([], (), [])
 
 
 @pytest.mark.thorough
-def test_a_boards_answer_is_reused_within_the_hour(seeker: Seeker) -> None:
+def test_a_boards_response_is_reused_within_the_hour(seeker: Seeker) -> None:
     seeker.searches("1")
     asked = len(seeker.world.boards.api.requests)
     seeker.searches("2")
@@ -236,7 +236,7 @@ def test_a_boards_answer_is_reused_within_the_hour(seeker: Seeker) -> None:
 
 
 @pytest.mark.thorough
-def test_every_wished_title_has_its_turn_in_every_place_and_those_not_searched_are_named(seeker: Seeker) -> None:
+def test_every_title_is_searched_in_every_place_over_time_and_the_rest_is_named(seeker: Seeker) -> None:
     titles, places = ("Nurse", "Ward Manager", "Matron"), ("Bristol", "Bath", "Cardiff")
     seeker.wishes(titles=titles, places=places)
     pairs = {f"{title} in {place}" for title in titles for place in places} | {"Nurse (remote)"}
@@ -254,7 +254,7 @@ def test_every_wished_title_has_its_turn_in_every_place_and_those_not_searched_a
 
 
 @pytest.mark.thorough
-def test_a_board_is_asked_once_a_night_for_all_who_want_the_same(seeker: Seeker) -> None:
+def test_identical_queries_of_several_users_reach_a_board_once_a_night(seeker: Seeker) -> None:
     seeker.wishes(titles=("Backend Engineer",), places=("Lisbon",), remote="no")
     run = lambda key: seeker.world.run(  # noqa: E731
         lambda services: start_scout(services, seeker.user_id, key, at_night=True)
@@ -268,7 +268,7 @@ def test_a_board_is_asked_once_a_night_for_all_who_want_the_same(seeker: Seeker)
 
 
 @pytest.mark.thorough
-def test_a_reason_that_is_invented_is_left_out_and_a_job_without_one_too(seeker: Seeker) -> None:
+def test_invented_reasons_and_jobs_without_a_reason_are_left_out(seeker: Seeker) -> None:
     def reason(text: str, person: str) -> dict[str, Any]:
         return {"text": text, "advert_quote": "The team has", "person_quote": person, "person_source": "profile"}
 
@@ -289,7 +289,7 @@ def test_a_reason_that_is_invented_is_left_out_and_a_job_without_one_too(seeker:
 
 
 @pytest.mark.thorough
-def test_the_adverts_words_are_no_evidence_of_the_person(seeker: Seeker) -> None:
+def test_an_adverts_text_is_no_evidence_about_the_user(seeker: Seeker) -> None:
     """The advert's words, given out as the person's."""
 
     def reason(source: str) -> dict[str, Any]:
@@ -312,27 +312,27 @@ def test_the_adverts_words_are_no_evidence_of_the_person(seeker: Seeker) -> None
 
 
 @pytest.mark.thorough
-def test_without_a_judge_nothing_is_shown(seeker: Seeker) -> None:
+def test_without_a_judge_no_jobs_are_shown(seeker: Seeker) -> None:
     seeker.model.script(*[Reply(fault=503, to=JUDGE)] * 8)
     assert seeker.searches() == "SUCCEEDED"
     assert (seeker.matches(), seeker.search().missing) == ([], (NOT_CHECKED,))
 
 
 @pytest.mark.thorough
-def test_without_a_model_it_fails_and_says_so(seeker: Seeker) -> None:
+def test_without_a_model_a_job_search_fails_and_says_so(seeker: Seeker) -> None:
     seeker.model.script(*[Reply(fault=400, to=RANKER)] * 30)
     assert seeker.searches() == "FAILED"
     assert (seeker.search().status, seeker.events()) == ("failed", ["jobs.failed"])
 
 
-def test_without_a_title_it_says_what_is_missing(seeker: Seeker) -> None:
+def test_a_job_search_without_a_title_says_what_is_missing(seeker: Seeker) -> None:
     seeker.world.database["candidates_enhanced"].delete_many({"user_id": seeker.user_id})
     seeker.wishes(titles=())
     assert seeker.searches() == "SUCCEEDED"
     assert seeker.search().missing == (NO_WISHES,)
 
 
-def test_the_brake_stops_it_and_says_so(seeker: Seeker) -> None:
+def test_the_brake_stops_the_workflow_and_says_so(seeker: Seeker) -> None:
     def braking(handler: Handler) -> Handler:
         def handle(event: dict[str, Any], context: object) -> Any:
             answer = handler(event, context)
@@ -351,7 +351,7 @@ def test_the_brake_stops_it_and_says_so(seeker: Seeker) -> None:
 
 
 @pytest.mark.thorough
-def test_a_night_is_begun_for_those_who_switched_it_on_and_once(seeker: Seeker) -> None:
+def test_the_nightly_search_starts_once_for_users_who_enabled_it(seeker: Seeker) -> None:
     world = seeker.world
     world.clock.advance(2 * 86_400)
     assert world.run(lambda services: sweep.work(services, sweep.model())).counts["started"] >= 1
@@ -363,7 +363,7 @@ def test_a_night_is_begun_for_those_who_switched_it_on_and_once(seeker: Seeker) 
     assert (seeker.search().next_at or 0) > world.clock()
 
 
-def test_without_a_board_nothing_can_be_searched(seeker: Seeker) -> None:
+def test_without_a_board_no_search_can_start(seeker: Seeker) -> None:
     async def without(services: Any) -> None:
         object.__setattr__(services, "job_boards", type(services.job_boards)())
         await start_scout(services, seeker.user_id, "1")
@@ -413,7 +413,7 @@ def comparing(errors: Sequence[AgentError | None]) -> Iterator[Counter[str]]:
 
 
 @pytest.mark.thorough
-def test_comparisons_that_are_slow_refused_or_too_dear_take_nothing_from_the_others(seeker: Seeker) -> None:
+def test_failed_or_unaffordable_comparisons_do_not_lose_the_others(seeker: Seeker) -> None:
     for run, error in enumerate((DeadlineExceeded(), ContentRefused(), ModelUnavailable())):
         with comparing([error]) as counts:
             assert seeker.searches(str(run)) == "SUCCEEDED"
@@ -426,7 +426,7 @@ def test_comparisons_that_are_slow_refused_or_too_dear_take_nothing_from_the_oth
 
 
 @pytest.mark.thorough
-def test_a_day_that_is_spent_ends_the_night_quietly_and_vectors_count_towards_it(seeker: Seeker) -> None:
+def test_a_spent_daily_budget_ends_the_night_quietly_and_includes_vectors(seeker: Seeker) -> None:
     with comparing([OverBudget()] * 2) as counts:
         assert seeker.searches() == "SUCCEEDED"
     assert (counts["asked"], seeker.asked(JUDGE), seeker.events()) == (2, 0, [])
@@ -435,7 +435,7 @@ def test_a_day_that_is_spent_ends_the_night_quietly_and_vectors_count_towards_it
 
 
 @pytest.mark.thorough
-def test_two_honest_answers_of_nothing_are_no_outage(seeker: Seeker) -> None:
+def test_two_empty_answers_are_not_an_outage(seeker: Seeker) -> None:
     nothing = Reply(tool_calls=[{"name": "final_result", "arguments": {"jobs": []}}], to=RANKER)
     seeker.model.script(*[nothing] * 2)
     assert seeker.searches() == "SUCCEEDED"
@@ -443,7 +443,7 @@ def test_two_honest_answers_of_nothing_are_no_outage(seeker: Seeker) -> None:
 
 
 @pytest.mark.thorough
-def test_an_outage_is_tried_once_more_by_one_batch_and_nobody_is_asked_for_vectors_again(seeker: Seeker) -> None:
+def test_an_outage_is_retried_once_with_one_batch_and_without_new_vectors(seeker: Seeker) -> None:
     with comparing([DeadlineExceeded()] * 2) as counts:
         assert seeker.searches("1") == "SUCCEEDED"
     assert (counts, seeker.embedded(), seeker.asked(JUDGE)) == ({"asked": 3, "answered": 1}, 1, 1)
@@ -455,7 +455,7 @@ def test_an_outage_is_tried_once_more_by_one_batch_and_nobody_is_asked_for_vecto
 
 
 @pytest.mark.thorough
-def test_with_every_further_try_models_are_asked_five_times_at_most(seeker: Seeker) -> None:
+def test_a_search_calls_models_at_most_five_times_including_retries(seeker: Seeker) -> None:
     nothing = Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": []}}], to=JUDGE)
     seeker.model.script(nothing, nothing)
     assert seeker.searches("1") == "SUCCEEDED"
@@ -471,7 +471,7 @@ def test_with_every_further_try_models_are_asked_five_times_at_most(seeker: Seek
 
 
 @pytest.mark.thorough
-def test_a_check_that_dies_at_its_judge_asks_for_no_more_than_is_left(
+def test_a_repeatedly_failing_check_stays_within_the_model_call_limit(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, tries = JobSearches.save_ranked, count()
@@ -487,7 +487,7 @@ def test_a_check_that_dies_at_its_judge_asks_for_no_more_than_is_left(
 
 
 @pytest.mark.thorough
-def test_an_answer_stored_before_a_failure_is_not_paid_for_twice(
+def test_an_answer_stored_before_a_failure_is_not_paid_for_again(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, tries = JobSearches.save_ranked, count()
@@ -503,7 +503,7 @@ def test_an_answer_stored_before_a_failure_is_not_paid_for_twice(
     assert seeker.matches()
 
 
-def test_a_search_on_request_begins_again_where_the_wishes_changed_or_the_last_one_failed(seeker: Seeker) -> None:
+def test_a_search_restarts_on_request_after_changed_wishes_or_a_failure(seeker: Seeker) -> None:
     def requested() -> str:
         run_id = seeker.world.run(lambda services: start_requested(services, seeker.user_id))
         seeker.world.aws.outcome(f"{EXECUTIONS}:{run_id}")
@@ -524,7 +524,7 @@ def test_a_search_on_request_begins_again_where_the_wishes_changed_or_the_last_o
 
 
 @pytest.mark.thorough
-def test_a_search_that_waits_for_slots_is_not_taken_for_dead_and_one_that_cannot_begin_is_not_waited_for(
+def test_a_search_waiting_for_slots_is_not_dead_and_one_unable_to_start_is(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = seeker.world
@@ -553,7 +553,7 @@ def test_a_search_that_waits_for_slots_is_not_taken_for_dead_and_one_that_cannot
     assert seeker.searches("later") == "SUCCEEDED"
 
 
-def test_questions_asked_at_the_same_moment_are_all_counted(seeker: Seeker) -> None:
+def test_concurrent_questions_are_all_counted(seeker: Seeker) -> None:
     async def ask(services: Any) -> list[bool]:
         return await asyncio.gather(
             *(services.job_searches.count_board_request(seeker.user_id, at, 7) for _ in range(20))
@@ -580,7 +580,7 @@ RACES: dict[str, tuple[type, str, int, str]] = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("race", RACES)
-def test_a_memory_forgotten_during_a_search_is_in_no_reason(
+def test_no_reason_uses_a_memory_forgotten_during_the_search(
     seeker: Seeker, monkeypatch: pytest.MonkeyPatch, race: str
 ) -> None:
     store, method, number, when = RACES[race]
@@ -658,7 +658,7 @@ def night(seeker: Seeker, monkeypatch: pytest.MonkeyPatch) -> Night:
     return night
 
 
-def test_a_sweep_begins_what_the_slots_bear_and_the_next_goes_on_and_says_what_is_left(
+def test_a_sweep_starts_searches_within_the_slots_and_reports_the_rest(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
     users = [f"auth0|{letter}" for letter in "edcba"]
@@ -670,7 +670,7 @@ def test_a_sweep_begins_what_the_slots_bear_and_the_next_goes_on_and_says_what_i
     assert [(each["JobsLeft"], each["OldestJobsLeft"]) for each in told][:2] == [([3.0], [898.0]), ([1.0], [1196.0])]
 
 
-def test_users_whose_search_cannot_begin_keep_nobody_from_their_turn_and_no_step_untold(night: Night) -> None:
+def test_a_search_that_cannot_start_does_not_block_other_users(night: Night) -> None:
     night.due("auth0|sick1", "auth0|sick2", "auth0|sick3", "auth0|well")
     night.failing = {"auth0|sick1", "auth0|sick2", "auth0|sick3"}
     first = night.sweep(2)
@@ -683,7 +683,7 @@ def test_users_whose_search_cannot_begin_keep_nobody_from_their_turn_and_no_step
     assert sorted(night.begun) == ["auth0|sick1", "auth0|sick2", "auth0|sick3", "auth0|well"]
 
 
-def test_a_night_under_the_brake_is_searched_once_it_is_released(night: Night) -> None:
+def test_a_nightly_search_under_the_brake_runs_after_its_release(night: Night) -> None:
     night.due("auth0|paused", "auth0|free")
     signals = night.world.run(_signals)
     night.world.run(lambda _: signals.turn_brake_on("auth0|paused", night.world.clock()))
@@ -697,7 +697,9 @@ def test_a_night_under_the_brake_is_searched_once_it_is_released(night: Night) -
     assert sorted(night.begun) == ["auth0|free", "auth0|other", "auth0|paused"]
 
 
-def test_a_night_begins_once_the_stages_day_has_money_again(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_nightly_search_starts_once_the_stages_daily_budget_allows(
+    night: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def nine_tenths(_: StageDay, __: float, share: float) -> bool:
         return share <= 0.9
 
@@ -712,7 +714,7 @@ async def _signals(services: Any) -> Any:
     return services.signals
 
 
-def test_where_no_board_is_connected_any_more_the_next_night_is_planned(night: Night) -> None:
+def test_the_next_night_is_planned_even_if_no_board_is_connected(night: Night) -> None:
     night.due("auth0|a")
     settings = night.world.run(_settings)
     night.world.run(lambda services: _put(services, settings=replace(settings, job_boards="web")))
@@ -723,7 +725,7 @@ def test_where_no_board_is_connected_any_more_the_next_night_is_planned(night: N
         night.world.run(lambda services: _put(services, settings=settings))
 
 
-def test_a_night_begins_where_the_clock_holds_no_key_of_a_board(night: Night) -> None:
+def test_a_nightly_search_starts_although_the_clock_has_no_board_key(night: Night) -> None:
     """The keys are the writer's alone, as on a stage."""
     night.due("auth0|a")
     boards = night.world.run(_boards)
@@ -743,7 +745,7 @@ HOSTILE = (
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("injection", HOSTILE)
-def test_an_advert_that_speaks_to_the_model_says_nothing_about_the_person(seeker: Seeker, injection: str) -> None:
+def test_an_advert_addressing_the_model_proves_nothing_about_the_user(seeker: Seeker, injection: str) -> None:
     """With a model that obeys: its claims were never said by the person."""
     seeker.world.boards.api.adverts = [
         Posting(

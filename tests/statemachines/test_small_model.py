@@ -89,7 +89,9 @@ def changes(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize("protocol", ["plain", "ai_sdk"])
-def test_each_turn_ends_once_shows_no_protocol_and_changes_nothing(world: World, chat: str, protocol: str) -> None:
+def test_a_small_models_turn_ends_once_shows_no_protocol_and_changes_nothing(
+    world: World, chat: str, protocol: str
+) -> None:
     with Client(chat, f"auth0|{uuid.uuid4().hex}", clock=world.clock, http=httpx2.Client(timeout=300)) as user:
         for said in SAID:
             if protocol == "plain":
@@ -114,7 +116,7 @@ def check(events: list[Event]) -> None:
 
 
 @pytest.mark.parametrize("wish", ["", "Make it short.", "Write it in Portuguese."])
-def test_a_card_ends_or_asks_and_is_not_published(
+def test_a_small_models_card_ends_or_waits_for_approval_unpublished(
     world: World, unforeseen: list[BaseException | None], wish: str
 ) -> None:
     maya = Person(world, f"auth0|{uuid.uuid4().hex}", f"draft_{uuid.uuid4().hex}")
@@ -129,7 +131,7 @@ def test_a_card_ends_or_asks_and_is_not_published(
 
 
 @pytest.mark.parametrize("said", SAID[:3])
-def test_a_conversation_is_read_and_nothing_is_remembered_that_was_not_said(
+def test_a_small_model_remembers_nothing_that_was_not_said(
     world: World, chat: str, unforeseen: list[BaseException | None], said: str
 ) -> None:
     user_id = f"auth0|{uuid.uuid4().hex}"
@@ -143,7 +145,7 @@ def test_a_conversation_is_read_and_nothing_is_remembered_that_was_not_said(
     assert (changes(world), unforeseen) == ([], [])
 
 
-def test_the_first_hour_with_a_key_measures_it_without_an_error_of_ours(small_model: str, tmp_path: Path) -> None:
+def test_the_first_evaluation_of_a_small_model_runs_without_our_errors(small_model: str, tmp_path: Path) -> None:
     steps = ("doctor", "judge", "tool choice", "memories", "interviews", "edge cases", "walk")
     command = [sys.executable, "-m", "infra", "evals", "first", "--folder", str(tmp_path), "--cases", "1"]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": "src:.", "MODEL_BASE_URL": small_model}

@@ -52,7 +52,7 @@ def executions(person: Person) -> int:
 
 
 @pytest.mark.thorough
-def test_a_card_is_made_beside_the_conversation_that_wanted_it(ada: Person) -> None:
+def test_a_card_is_drafted_in_parallel_to_its_conversation(ada: Person) -> None:
     draft = begins(ada)
     assert (draft.kind, draft.status, draft.style, draft.conversation_id) == ("card", "running", "concise", "c1")
     asked = ada.is_asked()
@@ -60,7 +60,7 @@ def test_a_card_is_made_beside_the_conversation_that_wanted_it(ada: Person) -> N
 
 
 @pytest.mark.thorough
-def test_a_card_whose_conversation_is_deleted_is_asked_about_no_longer(ada: Person) -> None:
+def test_a_card_of_a_deleted_conversation_is_no_longer_asked_about(ada: Person) -> None:
     begins(ada)
     ada.is_asked()
     container.model_services.run(lambda services: delete(services, ada.user_id, "c1"))
@@ -69,7 +69,7 @@ def test_a_card_whose_conversation_is_deleted_is_asked_about_no_longer(ada: Pers
 
 
 @pytest.mark.thorough
-def test_the_same_wish_twice_makes_one_card(ada: Person, model: ModelServer) -> None:
+def test_the_same_request_twice_starts_one_card(ada: Person, model: ModelServer) -> None:
     model.fault = Reply(hold_after=0)
     first = begins(ada)
     assert begins(ada).id == first.id
@@ -81,7 +81,7 @@ def test_the_same_wish_twice_makes_one_card(ada: Person, model: ModelServer) -> 
 
 
 @pytest.mark.thorough
-def test_no_more_cards_are_begun_than_somebody_would_read(ada: Person) -> None:
+def test_the_number_of_waiting_cards_is_limited(ada: Person) -> None:
     now = ada.world.clock()
     for n in range(MOST_WAITING):
         draft = Draft(
@@ -102,7 +102,7 @@ def test_no_more_cards_are_begun_than_somebody_would_read(ada: Person) -> None:
 
 
 @pytest.mark.thorough
-def test_a_card_that_was_not_heard_of_for_long_stands_in_nobodys_way(ada: Person, model: ModelServer) -> None:
+def test_a_long_silent_card_does_not_block_a_new_one(ada: Person, model: ModelServer) -> None:
     model.fault = Reply(hold_after=0)
     first = begins(ada)
     model.wait_until_held()
@@ -113,7 +113,7 @@ def test_a_card_that_was_not_heard_of_for_long_stands_in_nobodys_way(ada: Person
     until(lambda: {each.status for each in drafts_of(ada)} == {"stopped"})
 
 
-def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: Person, world: World) -> None:
+def test_a_card_that_cannot_start_is_not_shown_as_in_progress(ada: Person, world: World) -> None:
     async def begin(services: ModelServices) -> None:
         nowhere = replace(services, workflows=replace(services.workflows, machine_arn_prefix="arn:aws:states:none"))
         with pytest.raises(Unavailable):
@@ -124,7 +124,7 @@ def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: 
     container.model_services.run(begin)
 
 
-def test_an_about_section_is_written_from_evidence_and_kept(maya: Person) -> None:
+def test_an_about_section_is_written_from_evidence_and_stored(maya: Person) -> None:
     written = about(maya)
     assert "Product manager with an engineer's past." in text_of(written.checked)
     assert not written.checked.left_out
@@ -161,7 +161,7 @@ CUT_OFF_AFTER = {"it is written": 1, "it is judged": 2, "it is written again": 3
 
 
 @pytest.mark.parametrize("after", everyday(2, CUT_OFF_AFTER))
-def test_an_about_section_that_was_cut_off_is_gone_on_with_and_pays_no_model_twice(
+def test_an_interrupted_about_section_resumes_without_paying_twice(
     maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch, after: str
 ) -> None:
     invents_a_prize(model)
@@ -190,7 +190,7 @@ def test_an_about_section_that_was_cut_off_is_gone_on_with_and_pays_no_model_twi
     assert [each.type for each in happened] == ["draft.drafted", "draft.started"]
 
 
-def test_another_wish_or_one_of_another_day_begins_an_about_section_anew(
+def test_another_request_or_another_day_starts_a_new_about_section(
     maya: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def cut_off(*_: Any) -> Draft:
@@ -206,21 +206,19 @@ def test_another_wish_or_one_of_another_day_begins_an_about_section_anew(
     assert about(maya, "short", run="run3").draft_id != begun.id
 
 
-def test_nothing_can_be_written_about_somebody_unknown(someone: Person, model: ModelServer) -> None:
+def test_no_about_section_is_written_without_evidence(someone: Person, model: ModelServer) -> None:
     with pytest.raises(NothingToTell):
         about(someone)
     assert not model.requests
 
 
-def test_the_brake_ends_the_writing_of_an_about_section(maya: Person) -> None:
+def test_the_brake_stops_writing_an_about_section(maya: Person) -> None:
     maya.pulls_the_brake()
     with pytest.raises(Braked):
         about(maya)
 
 
-def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_the_wish_changed_nothing(
-    maya: Person, model: ModelServer
-) -> None:
+def test_a_new_about_version_sees_the_old_one_and_reports_an_ineffective_wish(maya: Person, model: ModelServer) -> None:
     first = about(maya)
     again = container.model_services.run(
         lambda services: Cards(services, maya.user_id, "run2", "c1").about("story", "more fun", first.draft_id)
@@ -237,7 +235,7 @@ def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_t
 
 
 @pytest.mark.thorough
-def test_only_a_stated_preference_on_writing_reaches_the_writer_as_a_wish(maya: Person, model: ModelServer) -> None:
+def test_only_a_stated_writing_preference_reaches_the_writer_as_a_wish(maya: Person, model: ModelServer) -> None:
     maya.said("Never call me a rockstar.", "preference", about_writing=True)
     maya.said("Probably likes puns.", "preference", trust="inferred", about_writing=True)
     maya.said("I don't want to leave Lisbon.", "preference")
@@ -256,7 +254,7 @@ def test_only_a_stated_preference_on_writing_reaches_the_writer_as_a_wish(maya: 
 
 
 @pytest.mark.thorough
-def test_a_card_is_begun_with_a_wish_that_its_writer_reads(maya: Person, model: ModelServer) -> None:
+def test_a_cards_initial_wish_reaches_its_writer(maya: Person, model: ModelServer) -> None:
     begins(maya, wish="focus on my leadership")
     maya.is_asked()
     prompts = [each.json["messages"][1]["content"] for each in model.requests]
@@ -266,14 +264,14 @@ def test_a_card_is_begun_with_a_wish_that_its_writer_reads(maya: Person, model: 
 
 
 @pytest.mark.thorough
-def test_a_wish_steers_and_is_evidence_of_nothing(maya: Person) -> None:
+def test_a_wish_guides_the_writer_but_is_no_evidence(maya: Person) -> None:
     """It may be a part of "I never led the migration"."""
     begins(maya, wish="led the migration")
     maya.is_asked()
     assert "person:1" not in str(maya.draft().parts["evidence"])
 
 
-def test_an_about_section_that_is_asked_for_twice_in_a_turn_is_written_once(maya: Person, model: ModelServer) -> None:
+def test_an_about_section_requested_twice_in_a_turn_is_written_once(maya: Person, model: ModelServer) -> None:
     first = about(maya)
     asked = len(model.requests)
     again = about(maya)

@@ -111,7 +111,7 @@ LINE = ("m1", "Wants to leave nursing for teaching by 2028", "leave nursing for 
 
 
 @pytest.mark.thorough
-def test_messages_that_left_the_window_are_summarized_once(ada: Talker) -> None:
+def test_messages_outside_the_window_are_summarized_once(ada: Talker) -> None:
     ada.model.script(summed_up(LINE))
     ada.talks_past_the_cut()
     assert ada.lines() == [("user", LINE[1], LINE[2])]
@@ -122,7 +122,7 @@ def test_messages_that_left_the_window_are_summarized_once(ada: Talker) -> None:
 
 
 @pytest.mark.thorough
-def test_an_unsupported_summary_line_becomes_its_quote_and_an_invented_one_nothing(ada: Talker) -> None:
+def test_an_unsupported_summary_line_becomes_its_quote_and_an_invented_one_is_dropped(ada: Talker) -> None:
     invented = ("m1", "Was promoted to head of nursing", "promoted to head")
     other_figure = ("m1", "Wants to leave nursing for teaching by 2030", "teaching by 2028")
     ada.model.script(summed_up(LINE, invented, other_figure), nothing_supported())
@@ -132,7 +132,7 @@ def test_an_unsupported_summary_line_becomes_its_quote_and_an_invented_one_nothi
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_without_a_model_the_conversation_goes_on_and_nobody_is_woken(ada: Talker) -> None:
+def test_without_a_model_the_conversation_continues_without_an_alarm(ada: Talker) -> None:
     ada.model.script(*[Reply(fault=503, to=WRITER)] * 20)
     ada.talks_past_the_cut()
     assert ada.statuses() == ["SUCCEEDED"]
@@ -141,7 +141,7 @@ def test_without_a_model_the_conversation_goes_on_and_nobody_is_woken(ada: Talke
 
 
 @pytest.mark.thorough
-def test_forgetting_deletes_the_summary_and_the_next_turn_remakes_it(ada: Talker) -> None:
+def test_forgetting_deletes_the_summary_and_the_next_turn_recreates_it(ada: Talker) -> None:
     ada.model.script(summed_up(LINE, ("m3", "Had thought 1", "thought 1")))
     ada.talks_past_the_cut()
     ada.forgets(FIRST)
@@ -154,7 +154,7 @@ def test_forgetting_deletes_the_summary_and_the_next_turn_remakes_it(ada: Talker
 
 
 @pytest.mark.thorough
-def test_a_cut_under_the_brake_asks_no_model(ada: Talker) -> None:
+def test_no_model_is_called_for_a_summary_under_the_brake(ada: Talker) -> None:
     ada.says(FIRST, *(f"Thanks, and here is thought {n}" for n in range(1, CUT)))
     ada.model.script(Reply(text="Go on.", hold_after=0, streams=True))
     ada.world.run(lambda services: services.signals.turn_brake_on(ada.user_id, ada.world.clock()))
@@ -168,7 +168,7 @@ def test_a_cut_under_the_brake_asks_no_model(ada: Talker) -> None:
 
 
 @pytest.mark.thorough
-def test_words_of_others_and_of_people_in_trouble_are_not_summed_up(ada: Talker) -> None:
+def test_others_text_and_messages_of_people_in_trouble_are_not_summarized(ada: Talker) -> None:
     trouble = "I want to kill myself."
     pasted = "My boss wrote:\n> You are fired, pack your things\nWhat now?"
     ada.says(trouble, pasted)

@@ -112,7 +112,7 @@ def case(world: World, model: ModelServer) -> Case:
     )
 
 
-def test_a_resume_for_a_job_rests_on_words_of_its_person_alone(maya_applies: Applicant) -> None:
+def test_a_tailored_resume_is_based_only_on_the_users_words(maya_applies: Applicant) -> None:
     draft = maya_applies.writes()
     assert (draft.status, draft.approval_id) == ("drafted", None)
     card, evidence = supported_in(draft).card, evidence_of(draft)
@@ -130,7 +130,7 @@ def test_a_resume_for_a_job_rests_on_words_of_its_person_alone(maya_applies: App
 
 
 @pytest.mark.thorough
-def test_a_letter_greets_by_code_and_says_of_the_person_what_is_quoted(maya_applies: Applicant) -> None:
+def test_a_letter_greets_by_code_and_makes_only_quoted_claims_about_the_user(maya_applies: Applicant) -> None:
     draft = maya_applies.writes("cover_letter")
     content = content_of(draft, {"name": "Maya", "location": "Lisbon"})
     said = " ".join(f"{claim.text.rstrip('.')}." for claim in supported_in(draft).card.claims)
@@ -154,7 +154,7 @@ def test_a_requirement_of_the_advert_is_met_by_a_quote_or_not_met(maya_applies: 
 
 
 @pytest.mark.thorough
-def test_an_advert_is_no_evidence_whatever_it_and_the_writer_say(maya_applies: Applicant, model: ModelServer) -> None:
+def test_an_advert_is_never_evidence_about_the_user(maya_applies: Applicant, model: ModelServer) -> None:
     award = "We won the Lisbon Startup Award in 2023."
     quotes = [[f"advert {award}"], [f"{uuid.uuid4().hex} {award}"], [f"profile {award}"], [f"employment:1 {award}"]]
     claims = [{"text": "Won the Lisbon Startup Award in 2023", "quotes": each} for each in quotes]
@@ -168,7 +168,7 @@ def test_an_advert_is_no_evidence_whatever_it_and_the_writer_say(maya_applies: A
 
 
 @pytest.mark.thorough
-def test_a_requirement_that_the_advert_does_not_name_is_not_listed(maya_applies: Applicant, model: ModelServer) -> None:
+def test_a_requirement_not_in_the_advert_is_not_listed(maya_applies: Applicant, model: ModelServer) -> None:
     invented = {"requirement": "Cobol", "advert_quote": "We ask for Cobol.", "met": "not_met", "quotes": []}
     bent = {
         "requirement": "Kubernetes",
@@ -184,7 +184,7 @@ def test_a_requirement_that_the_advert_does_not_name_is_not_listed(maya_applies:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_without_a_second_reader_there_is_no_coverage_and_each_sentence_says_so(
+def test_without_a_second_reader_coverage_is_missing_and_sentences_are_marked(
     maya_applies: Applicant, model: ModelServer
 ) -> None:
     model.script(*(Reply(to=JUDGE, fault=500) for _ in range(200)))
@@ -195,7 +195,7 @@ def test_without_a_second_reader_there_is_no_coverage_and_each_sentence_says_so(
     assert all(claim.unchecked for claim in supported_in(draft).card.claims)
 
 
-def test_the_brake_stops_it_and_lets_none_begin(maya_applies: Applicant) -> None:
+def test_the_brake_stops_a_document_and_prevents_new_ones(maya_applies: Applicant) -> None:
     job_id = maya_applies.finds()
 
     def braked(own: Any) -> Any:
@@ -215,7 +215,7 @@ def test_the_brake_stops_it_and_lets_none_begin(maya_applies: Applicant) -> None
 
 
 @pytest.mark.thorough
-def test_forgetting_removes_words_from_the_document_and_its_coverage(maya_applies: Applicant) -> None:
+def test_forgetting_removes_text_from_the_document_and_its_coverage(maya_applies: Applicant) -> None:
     maya = maya_applies.person
     maya.said("I led merchant payments and onboarding for 14 banks.")
     draft = maya_applies.writes()
@@ -228,7 +228,7 @@ def test_forgetting_removes_words_from_the_document_and_its_coverage(maya_applie
 
 
 @pytest.mark.thorough
-def test_a_second_wish_while_one_is_written_is_the_same_and_later_a_new_version(maya_applies: Applicant) -> None:
+def test_a_repeated_request_joins_a_running_document_and_later_makes_a_new_version(maya_applies: Applicant) -> None:
     job_id = maya_applies.finds()
     first = maya_applies.begins(job_id)
     assert maya_applies.begins(job_id, run_id="run2").id == first.id
@@ -238,7 +238,7 @@ def test_a_second_wish_while_one_is_written_is_the_same_and_later_a_new_version(
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_twenty_a_day_are_enough(maya_applies: Applicant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tailored_documents_are_limited_per_day(maya_applies: Applicant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwestly_agent.documents.service.MOST_A_DAY", 1)
     maya_applies.writes()
     with pytest.raises(Invalid, match="a day are enough"):

@@ -45,7 +45,7 @@ def collector(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collect
 
 @pytest.mark.sentinel
 @pytest.mark.thorough
-def test_a_card_is_one_tree_from_its_evidence_to_its_publication(maya: Person, collector: Collector) -> None:
+def test_a_cards_trace_is_one_tree_from_evidence_to_publication(maya: Person, collector: Collector) -> None:
     maya.wants_a_card()
     maya.is_asked()
     maya.decides("approve")
@@ -67,7 +67,7 @@ def nonsense(*_: Any, **__: Any) -> NoReturn:
 
 
 @pytest.mark.thorough
-def test_whatever_an_exporter_raises_fails_no_state(
+def test_an_exporters_exception_fails_no_state(
     ada: Person, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("opentelemetry.exporter.otlp.proto.common.trace_encoder.encode_spans", nonsense)
@@ -78,7 +78,7 @@ def test_whatever_an_exporter_raises_fails_no_state(
 
 
 @pytest.mark.thorough
-def test_a_turn_with_three_tools_its_card_and_the_yes_by_a_mails_link_are_one_tree(
+def test_the_trace_of_a_turn_its_card_and_the_mailed_approval_is_one_tree(
     maya: Person, model: ModelServer, collector: Collector
 ) -> None:
     world, mailed = maya.world, len(maya.world.aws.outbox)

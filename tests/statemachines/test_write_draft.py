@@ -112,7 +112,7 @@ def ada(world: World, chat: ChatServer, model: ModelServer) -> Interviewee:
     return Interviewee(world, chat, model)
 
 
-def test_the_second_reader_knows_the_question_that_an_answer_answers(ada: Interviewee) -> None:
+def test_the_second_reader_sees_the_question_of_an_answer(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME]), writes(EIGHT))
     ada.says("11", decides(), writes(sentence("11", "11", "result", message_id="m3")))
     [*_, judged] = [each.json["messages"] for each in ada.model.requests if JUDGE in str(each.json["messages"][0])]
@@ -136,7 +136,7 @@ def case(world: World, model: ModelServer) -> Case:
     return Case(world, ada.user_id, begin, lambda: ada.draft() == [EIGHT["text"]])
 
 
-def test_an_answer_opens_a_topic_and_covers_what_it_says(ada: Interviewee) -> None:
+def test_an_answer_opens_a_topic_and_covers_its_aspects(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME], aspect="result", reasoning="It shows what you did."), writes(EIGHT))
     interview = ada.interview()
     assert ada.wait() == ["SUCCEEDED"]
@@ -181,14 +181,14 @@ def test_a_rejected_sentence_is_rewritten_once_with_the_reasons(ada: Interviewee
 
 
 @pytest.mark.thorough
-def test_the_standing_draft_survives_a_failed_rewrite(ada: Interviewee) -> None:
+def test_the_existing_draft_survives_a_failed_rewrite(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME]), writes(PRAISED, EIGHT), NOT_PRAISED, *[Reply(fault=503, to=WRITER)] * 4)
     assert ada.draft() == ["Led a team of eight people at Acme."]
     assert ada.wait() == ["SUCCEEDED"]
 
 
 @pytest.mark.thorough
-def test_a_word_that_the_person_does_not_want_is_not_in_it(ada: Interviewee) -> None:
+def test_a_draft_omits_a_word_the_user_does_not_want(ada: Interviewee) -> None:
     crew = sentence("Led a crew of eight people at Acme.", "I led a team of eight people at Acme", "team size")
     said = f"{SAID} Do not call it a crew."
     ada.says(said, decides(topics=[ACME], avoided=["crew", "team"]), writes(crew, EIGHT), writes(crew))
@@ -199,14 +199,14 @@ def test_a_word_that_the_person_does_not_want_is_not_in_it(ada: Interviewee) -> 
 
 
 @pytest.mark.thorough
-def test_without_a_judge_their_own_words_stand_there_and_cover_nothing(ada: Interviewee) -> None:
+def test_without_a_judge_the_draft_has_the_users_own_words_and_covers_nothing(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME]), writes(EIGHT), *[Reply(fault=503, to=JUDGE)] * 4)
     assert ada.draft() == ["I led a team of eight people at Acme"]
     assert ada.aspects() == {"team size": "open", "result": "open"}
 
 
 @pytest.mark.thorough
-def test_a_correction_replaces_what_stood_there(ada: Interviewee) -> None:
+def test_a_correction_replaces_the_earlier_statement(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME]), writes(EIGHT))
     nine = sentence(
         "It was nine people at Acme.", "it was nine people at Acme", "team size", message_id="m3", replaces=[0]
@@ -217,7 +217,7 @@ def test_a_correction_replaces_what_stood_there(ada: Interviewee) -> None:
 
 
 @pytest.mark.thorough
-def test_without_a_model_nothing_is_lost_and_the_next_answers_draft_hears_both(ada: Interviewee) -> None:
+def test_without_a_model_an_answer_is_kept_for_the_next_draft(ada: Interviewee) -> None:
     ada.says(SAID, *[Reply(fault=503, to=ORCHESTRATOR)] * 13)
     assert ada.wait() == ["SUCCEEDED"]
     assert [each.get("interview") for each in ada.documents("agent_conversations")] == [None]
@@ -226,7 +226,7 @@ def test_without_a_model_nothing_is_lost_and_the_next_answers_draft_hears_both(a
 
 
 @pytest.mark.thorough
-def test_an_end_after_each_step_of_the_writer_pays_no_model_twice(
+def test_a_writer_killed_after_any_step_does_not_pay_twice(
     ada: Interviewee, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, steps = Interviews.save_work, list[object]()
@@ -246,7 +246,7 @@ def test_an_end_after_each_step_of_the_writer_pays_no_model_twice(
 
 
 @pytest.mark.thorough
-def test_a_day_that_is_used_up_writes_nothing_and_the_next_days_draft_hears_it(ada: Interviewee, world: World) -> None:
+def test_an_answer_over_the_daily_budget_is_written_the_next_day(ada: Interviewee, world: World) -> None:
     def spends(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             world.run(lambda services: services.usage.add_spending(ada.user_id, {"cost_usd": 100.0}, services.clock()))
@@ -264,7 +264,7 @@ def test_a_day_that_is_used_up_writes_nothing_and_the_next_days_draft_hears_it(a
 
 
 @pytest.mark.thorough
-def test_an_older_answers_draft_that_comes_late_is_dropped(ada: Interviewee, world: World) -> None:
+def test_a_late_draft_of_an_older_answer_is_dropped(ada: Interviewee, world: World) -> None:
     held: list[Callable[[], Any]] = []
 
     def later(own: Handler) -> Handler:
@@ -284,7 +284,7 @@ def test_an_older_answers_draft_that_comes_late_is_dropped(ada: Interviewee, wor
 
 
 @pytest.mark.thorough
-def test_messages_excluded_meanwhile_are_no_evidence(ada: Interviewee, world: World) -> None:
+def test_messages_excluded_in_the_meantime_are_no_evidence(ada: Interviewee, world: World) -> None:
     def excludes(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             world.database["agent_messages"].update_many({"user_id": ada.user_id}, {"$set": {"withheld": True}})
@@ -298,7 +298,7 @@ def test_messages_excluded_meanwhile_are_no_evidence(ada: Interviewee, world: Wo
 
 
 @pytest.mark.thorough
-def test_the_brake_stops_it(ada: Interviewee, world: World) -> None:
+def test_the_brake_stops_writing_an_interview_draft(ada: Interviewee, world: World) -> None:
     def braked(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             world.run(lambda services: services.signals.turn_brake_on(ada.user_id, world.clock()))
@@ -313,7 +313,7 @@ def test_the_brake_stops_it(ada: Interviewee, world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_an_answer_that_is_said_anew_takes_the_place_of_what_the_draft_had_of_it(ada: Interviewee) -> None:
+def test_an_edited_answer_replaces_its_earlier_statement_in_the_draft(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME]), writes(EIGHT))
     first = ada.documents("agent_messages")[0]["id"]
     ten = sentence("Led a team of ten people at Acme.", "I led a team of ten people at Acme", "team size")
@@ -325,7 +325,7 @@ def test_an_answer_that_is_said_anew_takes_the_place_of_what_the_draft_had_of_it
 
 
 @pytest.mark.thorough
-def test_an_answer_of_ours_that_is_made_anew_leaves_the_draft_as_it_was(ada: Interviewee) -> None:
+def test_regenerating_the_agents_answer_leaves_the_draft_unchanged(ada: Interviewee) -> None:
     ada.says(SAID, decides(topics=[ACME]), writes(EIGHT))
     before, first = ada.interview(), ada.documents("agent_messages")[0]["id"]
     ada.says(SAID, decides(), writes(EIGHT), replaces=first)

@@ -129,7 +129,7 @@ def case(world: World, model: ModelServer) -> Case:
     return Case(world, learner.user_id, begin, lambda: newest().status == "ready", told=lambda: newest().label)
 
 
-def test_questions_of_the_library_are_asked_where_the_lesson_answers_all_of_them(learner: Learner) -> None:
+def test_the_librarys_questions_are_used_if_the_lesson_answers_all_of_them(learner: Learner) -> None:
     told = [each.because for each in MODULES[PAGE].questions]
     script = (
         PLANS,
@@ -144,7 +144,7 @@ def test_questions_of_the_library_are_asked_where_the_lesson_answers_all_of_them
     assert [lesson.sentences[each.sentence].text for each in lesson.questions] == told
 
 
-def test_every_sentence_cites_the_library_or_is_marked_and_three_questions_fall_due(
+def test_every_sentence_cites_the_library_or_is_marked_and_three_questions_are_due(
     learner: Learner, world: World
 ) -> None:
     status, lesson = learner.begins(*SCRIPT)
@@ -160,7 +160,7 @@ def test_every_sentence_cites_the_library_or_is_marked_and_three_questions_fall_
 
 
 @pytest.mark.thorough
-def test_a_rejected_sentence_of_a_lesson_is_left_out_and_counted(learner: Learner) -> None:
+def test_a_lessons_rejected_sentence_is_left_out_and_counted(learner: Learner) -> None:
     verdicts = [{"id": 0, "span": CITED[0][1]}, {"id": 1, "why": "It says more."}, {"id": 2, "span": CITED[2][1]}]
     questions = [question(number) for number in range(3)]
     status, lesson = learner.begins(PLANS, WRITES, typed(JUDGE, verdicts=verdicts), typed(ASKER, questions=questions))
@@ -170,14 +170,14 @@ def test_a_rejected_sentence_of_a_lesson_is_left_out_and_counted(learner: Learne
 
 
 @pytest.mark.thorough
-def test_without_a_second_reader_everything_is_marked(learner: Learner) -> None:
+def test_without_a_second_reader_every_sentence_is_marked(learner: Learner) -> None:
     status, lesson = learner.begins(PLANS, WRITES, *[Reply(fault=503, to=JUDGE)] * 8, ASKS)
     assert (status, lesson.status) == ("SUCCEEDED", "ready")
     assert [each.quotes for each in lesson.sentences] == [()] * 4
 
 
 @pytest.mark.thorough
-def test_an_invented_quote_is_sent_back_and_then_left_out(learner: Learner) -> None:
+def test_an_invented_quote_is_rejected_once_and_then_left_out(learner: Learner) -> None:
     lies = typed(WRITER, sentences=[sentence(CITED[0][0], CITED[0][1]), sentence("You need 40 hours.", "40 hours")])
     agrees = typed(JUDGE, verdicts=[{"id": 0, "span": CITED[0][1]}])
     asks = typed(ASKER, questions=[question(0)])
@@ -199,7 +199,7 @@ def test_an_invented_quote_is_sent_back_and_then_left_out(learner: Learner) -> N
     ],
     ids=["no option", "no sentence", "the same", "a figure of nowhere", "a sentence twice"],
 )
-def test_a_question_that_the_lesson_does_not_answer_is_sent_back(learner: Learner, wrong: dict[str, Any]) -> None:
+def test_a_question_the_lesson_does_not_answer_is_sent_back(learner: Learner, wrong: dict[str, Any]) -> None:
     again = typed(ASKER, questions=[question(0, **wrong), question(1), question(2)])
     status, lesson = learner.begins(PLANS, WRITES, AGREES, again, ASKS)
     assert (status, len(lesson.questions), learner.asked(ASKER)) == ("SUCCEEDED", 3, 2)
@@ -207,7 +207,7 @@ def test_a_question_that_the_lesson_does_not_answer_is_sent_back(learner: Learne
 
 
 @pytest.mark.thorough
-def test_a_topic_that_the_library_lacks_is_marked_as_a_whole(learner: Learner) -> None:
+def test_a_topic_missing_in_the_library_is_marked_as_a_whole(learner: Learner) -> None:
     writes = typed(WRITER, sentences=[sentence(UNCITED), sentence("It is a theory.", point=1), sentence("So it is.")])
     status, lesson = learner.begins(PLANS, writes, ASKS, topic="Quantum mechanics")
     assert (status, lesson.status, lesson.module_id, lesson.subject) == ("SUCCEEDED", "ready", "", "")
@@ -224,7 +224,7 @@ def test_the_next_lesson_of_a_topic_is_its_next_module(learner: Learner) -> None
 
 
 @pytest.mark.thorough
-def test_the_same_confirmation_once_more_is_the_same_lesson(learner: Learner) -> None:
+def test_a_repeated_confirmation_yields_the_same_lesson(learner: Learner) -> None:
     _, first = learner.begins(*SCRIPT)
     _, again = learner.begins(*SCRIPT)
     assert again == first
@@ -232,7 +232,7 @@ def test_the_same_confirmation_once_more_is_the_same_lesson(learner: Learner) ->
 
 
 @pytest.mark.parametrize("state", [pytest.param(each, marks=pytest.mark.thorough) for each in STATES[1:]] + ["outline"])
-def test_the_brake_stops_it_at_each_state_and_names_it(learner: Learner, world: World, state: str) -> None:
+def test_the_brake_stops_the_workflow_at_each_state_and_is_named(learner: Learner, world: World, state: str) -> None:
     def pulled(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             world.run(lambda services: services.signals.turn_brake_on(learner.user_id, world.clock()))
@@ -253,7 +253,7 @@ def test_the_brake_stops_it_at_each_state_and_names_it(learner: Learner, world: 
 @pytest.mark.parametrize(
     "wish", DANGEROUS[:1] + [pytest.param(each, marks=pytest.mark.nightly) for each in DANGEROUS[1:]]
 )
-def test_a_topic_that_is_not_taught_ends_with_a_reason_and_no_lesson(learner: Learner, wish: str) -> None:
+def test_a_topic_that_is_not_taught_ends_with_a_reason(learner: Learner, wish: str) -> None:
     reason = "That would help to harm people, so it is not taught here."
     status, lesson = learner.begins(typed(OUTLINER, points=[], not_taught=reason), topic=wish)
     assert (status, lesson.status, lesson.label) == ("SUCCEEDED", "failed", reason)
@@ -262,19 +262,19 @@ def test_a_topic_that_is_not_taught_ends_with_a_reason_and_no_lesson(learner: Le
 
 
 @pytest.mark.thorough
-def test_an_outline_of_neither_points_nor_a_reason_is_asked_for_again(learner: Learner) -> None:
+def test_an_outline_with_neither_points_nor_a_reason_is_requested_again(learner: Learner) -> None:
     status, lesson = learner.begins(typed(OUTLINER, points=[]), *SCRIPT)
     assert (status, lesson.status, learner.asked(OUTLINER)) == ("SUCCEEDED", "ready", 2)
 
 
 @pytest.mark.thorough
-def test_without_a_model_it_fails_in_a_sentence(learner: Learner) -> None:
+def test_without_a_model_a_lesson_fails_with_an_explanation(learner: Learner) -> None:
     status, lesson = learner.begins(*[Reply(fault=503, to=OUTLINER)] * 16)
     assert (status, lesson.status) == ("FAILED", "failed")
     assert "Our AI" in lesson.label
 
 
-def test_a_lesson_that_its_user_deletes_meanwhile_is_not_written(learner: Learner, world: World) -> None:
+def test_a_lesson_deleted_meanwhile_is_not_written(learner: Learner, world: World) -> None:
     def deleted(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
             world.database["agent_lessons"].delete_many({"user_id": learner.user_id})

@@ -8,7 +8,7 @@ from pymongo.pool_options import PoolOptions
 from qwestly_agent.stores.mongo_client import RenewingMongoClient
 
 
-def test_the_version_is_the_one_whose_private_methods_were_read() -> None:
+def test_the_version_is_the_one_whose_private_methods_were_reviewed() -> None:
     assert version("pymongo").startswith("4.20.")
 
 

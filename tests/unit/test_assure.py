@@ -21,7 +21,7 @@ def rows(text: str) -> Sequence[str]:
     return [line for line in text.splitlines() if line.startswith("| ")][1:]
 
 
-def test_a_page_counts_each_promise_and_names_what_did_not_hold() -> None:
+def test_the_page_counts_each_promises_tests_and_names_failures() -> None:
     one, two = Chapter("It opens nothing.", ("tests/a.py",)), Chapter("It tells nobody.", ("tests/b.py::test_one",))
     cases = [
         ("tests/a.py", "test_x[1]", "passed"),
@@ -39,13 +39,13 @@ def test_a_page_counts_each_promise_and_names_what_did_not_hold() -> None:
     assert written.endswith("Did not hold:\n\n- `tests/a.py::test_x[2]`")
 
 
-def test_a_promise_that_holds_exits_with_0(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_kept_promise_exits_with_0(capfd: pytest.CaptureFixture[str]) -> None:
     assert main([Chapter("It opens nothing.", ("test_green.py",))]) == 0
     assert rows(capfd.readouterr().out) == ["| It opens nothing. | 2 | 2 | `python -m pytest test_green.py` |"]
 
 
 @pytest.mark.parametrize("missing", ["test_green.py::test_that_was_renamed", "test_that_was_moved.py"])
-def test_a_test_that_is_gone_fails_the_page_and_is_named(missing: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_test_fails_the_page_and_is_named(missing: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main([Chapter("It opens nothing.", ("test_green.py::test_one", missing))]) == 1
     assert missing in capfd.readouterr().err
 

@@ -33,7 +33,7 @@ def nothing_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["a short secret", "an unknown design", "no key", "an unknown provider", "an unknown tool"],
 )
-async def test_impossible_settings_are_named_before_anything_is_opened(changes: dict[str, str], named: str) -> None:
+async def test_invalid_settings_are_named_before_anything_is_opened(changes: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidSettings, match=named):
         await bootstrap_chat(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", **changes))
 
@@ -45,7 +45,7 @@ async def test_a_missing_embeddings_key_is_named() -> None:
 
 
 @pytest.mark.anyio
-async def test_garbage_is_collected_again_once_the_imports_are_over() -> None:
+async def test_garbage_collection_is_enabled_again_after_the_imports() -> None:
     gc.set_threshold(400_000)
     services = await bootstrap(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1"))
     await services.close()
@@ -63,14 +63,16 @@ async def test_garbage_is_collected_again_once_the_imports_are_over() -> None:
         ({"moderation_base_url": "https://elsewhere.example/v1"}, "https://elsewhere.example/v1/"),
     ],
 )
-async def test_moderation_is_asked_where_the_key_is_theirs(changes: dict[str, str], address: str | None) -> None:
+async def test_moderation_needs_openais_own_key_or_a_configured_address(
+    changes: dict[str, str], address: str | None
+) -> None:
     services = await bootstrap_chat(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", **changes))
     client = services.moderation.client
     assert (str(client.base_url) if client else None) == address
     await services.close()
 
 
-def test_functions_may_sign_in_to_the_database_by_their_roles() -> None:
+def test_functions_can_sign_in_to_the_database_by_role() -> None:
     client = make_mongo_client("mongodb://atlas.example/?authMechanism=MONGODB-AWS&authSource=%24external")
     credentials = client.options.pool_options._credentials  # type: ignore[attr-defined]
     assert credentials

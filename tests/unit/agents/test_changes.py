@@ -17,5 +17,5 @@ from qwestly_agent.agents.tools.changes import _typed
         ("https://linkedin.com/in/anna@evil", None),
     ],
 )
-def test_a_typed_address_is_read_whole_or_not_at_all(text: str, address: str | None) -> None:
+def test_a_typed_address_is_parsed_completely_or_not_at_all(text: str, address: str | None) -> None:
     assert _typed((text,)) == address

@@ -17,7 +17,7 @@ WITHOUT_SOURCES = {
 }
 
 
-def test_each_tool_that_looks_something_up_has_a_reader_of_its_records_or_none_to_show() -> None:
+def test_each_lookup_tool_has_a_reader_for_its_records_or_is_exempt() -> None:
     reads = {each.name for each in TOOLS if contract_of(each.name, each.metadata).effect == "read"}
     assert reads - READERS.keys() == WITHOUT_SOURCES, (
         "an answer cannot name the records of this tool as sources: add it to `READERS` in `agents/tools/catalog.py`, "
@@ -77,11 +77,11 @@ def test_each_tool_that_looks_something_up_has_a_reader_of_its_records_or_none_t
         ("remember", {"memories": []}, []),
     ],
 )
-def test_a_result_names_its_records(tool: str, result: dict[str, Any], told: list[tuple[str, str, str]]) -> None:
+def test_a_tool_result_names_its_records(tool: str, result: dict[str, Any], told: list[tuple[str, str, str]]) -> None:
     assert [(each.source.id, each.source.title, each.source.text) for each in records_of(tool, result)] == told
 
 
-def test_a_result_that_was_cut_names_the_records_that_are_whole_in_it() -> None:
+def test_a_truncated_result_names_only_its_complete_records() -> None:
     memories = [{"id": f"m{number}", "content": "Lives in Lisbon.", "quote": "I live in Lisbon"} for number in range(3)]
     written = to_json({"memories": memories}).decode()
     cut = {"beginning": written[: written.index("m2") + 3], "note": "Too long."}

@@ -256,5 +256,5 @@ def goes_through(history: History) -> int:
         *(pytest.param(seed, count(5_000, 25_000), marks=pytest.mark.thorough) for seed in sample(range(1, 5), 1)),
     ],
 )
-def test_no_history_goes_above_the_ceiling_or_survives_a_no(seed: int, count: int) -> None:
+def test_no_history_exceeds_the_ceiling_or_survives_a_no(seed: int, count: int) -> None:
     assert sum(map(goes_through, histories(seed, count))) > count / 10

@@ -21,13 +21,13 @@ EXPECTED: dict[Effect, list[Answer]] = {
 
 @pytest.mark.parametrize("effect", get_args(Effect))
 @pytest.mark.parametrize(("place", "level"), list(enumerate(get_args(Level))))
-def test_each_cell_is_as_designed_and_says_why(effect: Effect, place: int, level: Level) -> None:
+def test_each_cell_of_the_gate_is_as_designed_and_has_a_reason(effect: Effect, place: int, level: Level) -> None:
     decision = gate(effect, level)
     assert decision.answer == EXPECTED[effect][place]
     assert decision.reason.endswith(".")
 
 
-def test_the_table_has_no_other_cells() -> None:
+def test_the_gate_table_has_no_other_cells() -> None:
     assert set(TABLE) == set(get_args(Effect))
     assert all(set(row) == set(get_args(Level)) for row in TABLE.values())
 
@@ -55,7 +55,7 @@ SENTENCES: dict[tuple[Answer, Answer, Answer], str] = {
 
 
 @pytest.mark.parametrize("level", get_args(Level))
-def test_the_sentence_of_a_level_in_the_settings_is_what_the_table_says(level: Level) -> None:
+def test_the_settings_description_of_a_level_matches_the_table(level: Level) -> None:
     write = gate("write", level, is_requested=True).answer
     outward, destructive = gate("outward", level, is_requested=True).answer, TABLE["destructive"][level]
     shown = re.findall(rf'{level}: \{{ name: "\w+", means: "(.+)" \}}', STRINGS.read_text())

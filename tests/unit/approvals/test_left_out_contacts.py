@@ -34,12 +34,12 @@ def left_of(field: str, value: Any, *, drafted: bool = False) -> tuple[Any, list
         ("education", [{"school": "Ulm"}, {"school": MAIL}], [{"school": "Ulm"}]),
     ],
 )
-def test_the_part_with_a_contact_detail_goes_and_the_rest_stays(field: str, value: Any, left: Any) -> None:
+def test_only_the_part_with_a_contact_detail_is_removed(field: str, value: Any, left: Any) -> None:
     assert left_of(field, value) == (left, [LEFT_OUT])
 
 
 @pytest.mark.parametrize(("field", "value"), [("summary", "Builds boats."), ("education", [{"school": "Ulm"}])])
-def test_a_value_without_contact_details_is_not_touched(field: str, value: Any) -> None:
+def test_a_value_without_contact_details_is_unchanged(field: str, value: Any) -> None:
     assert left_of(field, value) == (value, [])
 
 
@@ -52,6 +52,6 @@ def test_a_value_without_contact_details_is_not_touched(field: str, value: Any) 
         ("summary", f"Builds boats. Write to {MAIL}.", True),
     ],
 )
-def test_a_drafted_or_emptied_field_is_refused(field: str, value: Any, drafted: bool) -> None:
+def test_a_drafted_or_emptied_field_is_rejected(field: str, value: Any, drafted: bool) -> None:
     with pytest.raises(Invalid, match=NOTHING_LEFT):
         left_of(field, value, drafted=drafted)

@@ -6,7 +6,7 @@ from qwestly_agent.approvals import links
 from qwestly_agent.approvals.links import Limits, LinkRateExceeded
 
 
-def test_each_link_and_each_source_has_a_count_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_link_and_each_source_is_counted_separately(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "MOST_A_MINUTE", 3)
     limits = Limits()
     for number in range(3):
@@ -16,7 +16,7 @@ def test_each_link_and_each_source_has_a_count_of_its_own(monkeypatch: pytest.Mo
     limits.count(0, "link 4", "from two")
 
 
-def test_the_next_minute_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_resets_every_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "MOST_A_MINUTE", 1)
     limits = Limits()
     limits.count(59.9, "link")
@@ -25,7 +25,7 @@ def test_the_next_minute_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     limits.count(60, "link")
 
 
-def test_its_memory_is_bounded_and_who_comes_later_shares_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limiters_memory_is_bounded_and_late_sources_share_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "MOST_REMEMBERED", 10)
     monkeypatch.setattr(links, "MOST_A_MINUTE", 100)
     limits = Limits()

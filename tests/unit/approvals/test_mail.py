@@ -44,7 +44,7 @@ def approval(**changes: Any) -> Approval:
     return Approval(**given)
 
 
-def test_a_mail_names_the_change_its_reason_and_its_end() -> None:
+def test_a_mail_names_the_change_its_reason_and_its_deadline() -> None:
     subject, text, html = message_of(
         approval(rationale="You said so."), at("https://x.test/approve"), PERSON, TOKEN, NOW
     )
@@ -65,13 +65,13 @@ def test_a_mail_greets_by_name_and_links_to_the_app() -> None:
     assert '<a href="https://app.test/agent#approvals/' in html
 
 
-def test_without_a_name_nobody_is_greeted() -> None:
+def test_a_mail_without_a_name_has_no_greeting() -> None:
     _, text, html = message_of(approval(), at("https://x.test/approve"), "", TOKEN, NOW)
     assert text.startswith("Your career agent needs your decision.")
     assert "Hi" not in html
 
 
-def test_the_only_link_and_the_only_such_block_in_it_are_ours() -> None:
+def test_a_mails_only_link_and_button_are_ours() -> None:
     evil = "Review and decide:\n\nhttps://evil.example/approve/x"
     change = Change(name="Headline", before=evil, after=evil)
     hostile = Preview(title="Change your headline", changes=(change,), difference=(evil,))
@@ -84,7 +84,7 @@ def test_the_only_link_and_the_only_such_block_in_it_are_ours() -> None:
     assert text.count("\nReview and decide") == 1
 
 
-def test_no_name_or_address_in_it_is_linked_by_a_mail_program() -> None:
+def test_mail_programs_link_no_name_or_address_in_a_mail() -> None:
     evil = "see evil.example/x or ana@evil.example"
     claims = (ShownClaim(text=evil),)
     preview = Preview(
@@ -99,13 +99,13 @@ def test_no_name_or_address_in_it_is_linked_by_a_mail_program() -> None:
         assert not re.search(r"(?i)evil\.|@evil", without_ours)
 
 
-def test_from_half_of_the_time_on_it_is_a_reminder() -> None:
+def test_a_mail_is_a_reminder_after_half_of_the_time() -> None:
     subject, text, _ = message_of(approval(), at("https://x.test/approve/"), PERSON, TOKEN, NOW + 24 * 3600)
     assert subject == "Reminder: Change your headline?"
     assert "reminder: your career agent" in text
 
 
-def test_without_a_link_it_leads_to_where_one_is_signed_in() -> None:
+def test_a_mail_without_a_link_leads_to_the_signed_in_app() -> None:
     _, text, html = message_of(approval(effect="destructive"), at("https://x.test/approve"), PERSON, None, NOW)
     for body in (text, html):
         assert "x.test" not in body
@@ -128,7 +128,7 @@ def test_a_long_card_is_cut_and_says_so() -> None:
     assert "x" * 301 not in text
 
 
-def test_others_text_is_escaped_in_html() -> None:
+def test_others_text_is_escaped_in_an_html_mail() -> None:
     preview = Preview(title="<b>Change</b>", changes=(Change(name="<i>", before="&", after='"><img src=x>'),))
     _, _, html = message_of(approval(preview=preview), at("https://x.test"), PERSON, TOKEN, NOW)
     assert "<img" not in html
@@ -136,13 +136,13 @@ def test_others_text_is_escaped_in_html() -> None:
     assert "&lt;b&gt;Change&lt;/b&gt;" in html
 
 
-def test_a_token_is_256_bits_of_chance() -> None:
+def test_a_token_has_256_random_bits() -> None:
     tokens = {new_token() for _ in range(1000)}
     assert len(tokens) == 1000
     assert {len(token) for token in tokens} == {43}
 
 
-def test_a_mail_marks_differences_and_shows_a_card_whole() -> None:
+def test_a_mail_marks_differences_and_shows_the_whole_card() -> None:
     quote = ShownQuote(source="cv.pdf", before="", quote="led five", after="")
     claims = {
         "experience": ShownClaim(text="Led a team of five.", quotes=(quote,)),
@@ -164,12 +164,12 @@ def test_a_mail_marks_differences_and_shows_a_card_whole() -> None:
     assert "led five" not in html
 
 
-def test_a_moment_is_told_in_the_readers_own_time() -> None:
+def test_a_time_in_a_mail_is_in_the_readers_time_zone() -> None:
     assert format_moment(NOW, "Asia/Kolkata") == "Friday, January 15, 2027 at 1:30 PM Kolkata time"
     assert format_moment(NOW, "America/New_York") == "Friday, January 15, 2027 at 3:00 AM New York time"
 
 
-def test_amounts_are_marked_and_years_versions_and_markup_are_not() -> None:
+def test_amounts_are_marked_but_years_versions_and_markup_are_not() -> None:
     preview = Preview(
         title="Publish",
         sections=(

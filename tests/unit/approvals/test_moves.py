@@ -38,7 +38,7 @@ def record_of(status: Status, **more: object) -> Approval:
 
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("move", MOVING)
-def test_a_record_moves_only_to_what_may_follow(status: Status, move: str) -> None:
+def test_a_record_makes_only_allowed_transitions(status: Status, move: str) -> None:
     after, step = MOVING[move]
     before = record_of(status)
     stays = after == status and status in ("accepted", "unknown")
@@ -52,18 +52,18 @@ def test_a_record_moves_only_to_what_may_follow(status: Status, move: str) -> No
     assert (len(moved.audit) == 1, moved.news) == (says, says)
 
 
-def test_nothing_follows_a_final_status_and_something_every_other() -> None:
+def test_only_final_statuses_have_no_transition() -> None:
     assert set(STATUSES) - MOVES.keys() == FINAL
 
 
-def test_the_drawing_in_the_documents_is_what_the_code_does() -> None:
+def test_the_documented_state_diagram_matches_the_code() -> None:
     drawn = set(re.findall(r"^    (\S+) --> (\S+)$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE))
     moves = {(before, after) for before, all_after in MOVES.items() for after in all_after if before != after}
     assert drawn == moves | {("[*]", "pending"), ("[*]", "approved")}
 
 
 @pytest.mark.parametrize("move", ["reject", "expire", "withdraw"])
-def test_texts_of_a_private_kind_go_in_the_step_that_decides_it(move: str) -> None:
+def test_private_texts_are_deleted_in_the_deciding_step(move: str) -> None:
     ended = MOVING[move][1](record_of("pending", kind="memory"))
     assert (ended.rationale, ended.shown, ended.preview) == ("", {}, Preview(title="Change your headline"))
 
@@ -84,25 +84,23 @@ def change_of(number: int, *names: str, **more: object) -> Approval:
         ([], [], True),
     ],
 )
-def test_a_proposal_ends_an_older_one_if_it_asks_about_all_of_it(
-    older: list[str], newer: list[str], is_ended: bool
-) -> None:
+def test_a_proposal_supersedes_an_older_one_it_fully_covers(older: list[str], newer: list[str], is_ended: bool) -> None:
     one, other = change_of(1, *older), change_of(2, *newer, created_at=1)
     assert one.is_superseded_by(other) is is_ended
     assert not other.is_superseded_by(one), "also of two that were made at the same time"
 
 
-def test_a_newer_suggestion_for_the_one_linkedin_profile_ends_the_older_one() -> None:
+def test_a_newer_linkedin_suggestion_supersedes_the_older_one() -> None:
     one = change_of(1, "LinkedIn About", kind="linkedin", subject="suggestions/1")
     assert one.is_superseded_by(change_of(2, "LinkedIn About", kind="linkedin", subject="suggestions/2"))
 
 
-def test_a_change_of_one_field_is_ended_by_one_of_several_but_deleting_a_card_not_by_publishing_it() -> None:
+def test_a_multi_field_change_supersedes_its_fields_but_publishing_no_deletion() -> None:
     assert change_of(1, "Headline", tool="one").is_superseded_by(change_of(2, "Headline", "Location", tool="several"))
     assert not change_of(1, tool="delete").is_superseded_by(change_of(2, tool="publish"))
 
 
 @pytest.mark.parametrize("more", [{"subject": "other"}, {"kind": "memory"}, {"status": "approved"}, {"answer": "run"}])
-def test_a_proposal_ends_nothing_else_and_nothing_decided(more: dict[str, object]) -> None:
+def test_a_proposal_supersedes_nothing_else_and_nothing_decided(more: dict[str, object]) -> None:
     one = change_of(1, "Headline").model_copy(update=more)
     assert not one.is_superseded_by(change_of(2, "Headline"))

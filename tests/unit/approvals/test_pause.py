@@ -44,7 +44,7 @@ def with_receipt(since: float = 10.0, *, is_on: bool = True, **runs: tuple[str, 
         (with_receipt(is_on=False), ON, 11.0, "paused"),
     ],
 )
-def test_the_state_of_the_brake_is_that_of_its_receipt(own: Signal, everybody: Signal, now: float, state: str) -> None:
+def test_the_brakes_state_is_that_of_its_receipt(own: Signal, everybody: Signal, now: float, state: str) -> None:
     status = Pause(own, everybody).status(now)
     assert status.state == state
     assert status.everybody is (everybody is ON)
@@ -59,11 +59,11 @@ def test_a_receipt_is_shown_until_the_next_brake() -> None:
 
 
 @pytest.mark.parametrize(("own", "everybody", "is_on"), [(OFF, OFF, False), (ON, OFF, True), (OFF, ON, True)])
-def test_either_brake_is_on(own: Signal, everybody: Signal, is_on: bool) -> None:
+def test_a_users_or_the_global_brake_is_enough(own: Signal, everybody: Signal, is_on: bool) -> None:
     assert Pause(own, everybody).is_on is is_on
 
 
-def test_the_last_change_is_that_of_either_brake() -> None:
+def test_the_last_change_of_either_brake_is_shown() -> None:
     assert Pause(OFF, OFF).changed_at == 0.0
     assert Pause(Signal(brake_since=5.0, released_at=4.0), Signal(released_at=3.0)).changed_at == 5.0
     assert Pause(Signal(released_at=4.0), Signal(brake_since=6.0)).changed_at == 6.0
@@ -73,12 +73,12 @@ def test_the_last_change_is_that_of_either_brake() -> None:
 @pytest.mark.parametrize(
     ("age", "seconds"), [(0.0, OFTEN_SECONDS), (OFTEN_UNTIL_SECONDS - 0.1, OFTEN_SECONDS), (5.0, SELDOM_SECONDS)]
 )
-def test_a_young_run_looks_more_often(age: float, seconds: float) -> None:
+def test_a_young_run_checks_the_brake_more_often(age: float, seconds: float) -> None:
     assert OFTEN_SECONDS < SELDOM_SECONDS
     assert polling_interval(age) == seconds
 
 
-def test_work_is_looked_after_often_at_first_and_without_end() -> None:
+def test_work_is_checked_often_at_first_and_without_end() -> None:
     waits = list(islice(pause._intervals(), 100))
     often = waits.index(SELDOM_SECONDS)
     assert sum(waits[:often]) == pytest.approx(OFTEN_UNTIL_SECONDS, abs=OFTEN_SECONDS)
@@ -90,7 +90,7 @@ def test_work_is_looked_after_often_at_first_and_without_end() -> None:
     ("runs", "is_complete"),
     [({}, True), ({"stopped": ("a",)}, True), ({"unknown": ("a",)}, False), ({"running": ("a",)}, False)],
 )
-def test_a_receipt_is_complete_once_nothing_is_open(runs: dict[str, Any], is_complete: bool) -> None:
+def test_a_receipt_is_complete_once_nothing_is_running(runs: dict[str, Any], is_complete: bool) -> None:
     assert Receipt(**runs).is_complete is is_complete
 
 
@@ -138,7 +138,7 @@ async def test_a_receipt_follows_each_run_to_its_end() -> None:
 
 
 @pytest.mark.anyio
-async def test_after_its_release_a_receipt_takes_in_nothing_that_it_never_saw() -> None:
+async def test_a_receipt_adds_no_new_runs_after_the_release() -> None:
     kept = Kept(work=work_of("a", "", "u"))
     await kept.receipt()
     kept.own = replace(kept.own, brake_since=None, released_at=11.0)

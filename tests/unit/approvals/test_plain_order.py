@@ -119,11 +119,11 @@ LISTS = [
 
 
 @pytest.mark.parametrize("kind", ASKED_ABOUT)
-def test_a_message_of_this_kind_is_asked_about(kind: str) -> None:
+def test_a_message_of_this_kind_is_not_a_plain_order(kind: str) -> None:
     run = [each for each in ASKED_ABOUT[kind] if is_plain_order(each[0], [FieldValues(each[1], [each[2]])])]
     assert run == []
 
 
-def test_a_list_that_loses_what_the_message_does_not_take_out_is_asked_about() -> None:
+def test_a_list_losing_items_the_message_does_not_mention_is_not_a_plain_order() -> None:
     run = [each for each in LISTS if is_plain_order(each[0], [FieldValues("skills", *each[1:])])]
     assert run == []

@@ -78,7 +78,7 @@ def test_a_title_names_the_new_value_if_it_is_one_short_line(preview: Preview, a
         ("forget_memory", [], "Change your location"),
     ],
 )
-def test_the_line_of_a_memory_has_its_texts_and_its_title_has_none(
+def test_a_memorys_line_contains_its_texts_but_its_title_does_not(
     tool: str, changes: Sequence[Change], line: str
 ) -> None:
     record = record_of("pending", kind="memory", tool=tool, preview=preview_of(*changes))
@@ -86,7 +86,7 @@ def test_the_line_of_a_memory_has_its_texts_and_its_title_has_none(
     assert record.about == "Change your location"
 
 
-def test_no_secret_of_a_record_stands_in_its_representation() -> None:
+def test_a_records_repr_contains_no_secrets() -> None:
     record = record_of("approved", task_token="token-1", links=("link-1",), seal="seal-1")
     assert not [each for each in ("token-1", "link-1", "seal-1") if each in repr(record)]
 
@@ -105,12 +105,12 @@ def test_no_secret_of_a_record_stands_in_its_representation() -> None:
     ],
     ids=lambda each: type(each).__name__,
 )
-def test_a_record_and_its_parts_change_by_no_assignment(value: Any, name: str) -> None:
+def test_a_record_and_its_parts_are_immutable(value: Any, name: str) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(value, name, "other")
 
 
-def test_the_flags_of_a_new_record_are_false() -> None:
+def test_a_new_records_flags_are_false() -> None:
     record = record_of("pending")
     flags = ("opened", "earned", "edited", "told_execution", "news")
     assert not any(getattr(record, name) for name in flags)
@@ -119,7 +119,7 @@ def test_the_flags_of_a_new_record_are_false() -> None:
     assert (claim.confirmed, claim.unchecked, claim.is_detail) == (False, False, False)
 
 
-def test_a_digest_tells_its_texts_apart() -> None:
+def test_a_digest_depends_on_the_boundaries_of_its_texts() -> None:
     assert sha256_hex("ab", "c") != sha256_hex("a", "bc")
 
 
@@ -142,7 +142,9 @@ def test_a_record_waits_until_its_deadline(now: float, waits: bool) -> None:
         ({"begun_at": None}, None),
     ],
 )
-def test_a_done_effect_with_an_inverse_can_be_undone_for_a_day(more: Mapping[str, Any], until: float | None) -> None:
+def test_an_executed_effect_with_an_inverse_can_be_undone_for_a_day(
+    more: Mapping[str, Any], until: float | None
+) -> None:
     given = {"status": "done", "begun_at": 5.0, "inverse": "{}", **more}
     assert record_of(given.pop("status"), **given).undo_until == until
     assert UNDO_SECONDS == DAY
@@ -173,25 +175,25 @@ def test_a_done_effect_with_an_inverse_can_be_undone_for_a_day(more: Mapping[str
         ("rejected", {"task_token": "t", "told_execution": True}, None),
     ],
 )
-def test_a_record_is_due_when_something_follows(status: Status, more: Mapping[str, Any], due: float | None) -> None:
+def test_a_record_is_due_when_its_next_step_is(status: Status, more: Mapping[str, Any], due: float | None) -> None:
     assert record_of(status, **more).due_at == due
 
 
 @pytest.mark.parametrize(
     ("token", "told", "waits"), [("t", False, True), ("t", True, False), (None, False, False), (None, True, False)]
 )
-def test_an_execution_waits_until_it_was_told(token: str | None, told: bool, waits: bool) -> None:
+def test_an_execution_waits_until_it_is_notified(token: str | None, told: bool, waits: bool) -> None:
     assert record_of("approved", task_token=token, told_execution=told).waits_for_execution is waits
 
 
-def test_another_delivery_of_the_task_is_told_too() -> None:
+def test_another_delivery_of_the_task_is_notified_too() -> None:
     told = record_of("approved", task_token="t1").with_execution_notified()
     assert not told.waits_for_execution
     assert told.awaited_by("t2").waits_for_execution
     assert told.with_execution_notified(is_gone=True).task_token is None
 
 
-def test_a_decided_record_is_mailed_no_more() -> None:
+def test_a_decided_record_is_not_mailed_again() -> None:
     sent = record_of("pending").mailing(["l1"], 5.0).mailing(["l2"], 6.0)
     assert (sent.mails, sent.links, sent.mail_at) == (2, ("l1", "l2"), 6.0)
     decided = sent.decided("reject", 7.0, by="link", where="here")
@@ -201,7 +203,7 @@ def test_a_decided_record_is_mailed_no_more() -> None:
     assert sent.mail_returned("bounce", 7.0).mail_at is None
 
 
-def test_an_outcome_that_is_repeated_is_no_news() -> None:
+def test_a_repeated_outcome_is_not_reported_again() -> None:
     sent = record_of("executing").ended("unknown", 2, "Looking.").model_told()
     again = sent.ended("unknown", 3, "Still looking.")
     assert (again.news, again.updated_at, again.outcome) == (False, 3, "Still looking.")
@@ -213,7 +215,7 @@ def test_an_outcome_that_is_repeated_is_no_news() -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [(a, b) for a in LADDER for b in LADDER])
-def test_two_levels_compare_by_their_order(one: Level, other: Level) -> None:
+def test_levels_compare_by_their_order(one: Level, other: Level) -> None:
     assert (lower(one, other), higher(one, other)) == (min(one, other), max(one, other))
 
 
@@ -278,7 +280,7 @@ NO: Sequence[tuple[Approval, bool]] = [
 
 
 @pytest.mark.parametrize(("record", "counts"), YES)
-def test_a_yes_counts_if_it_was_given_below_the_whole_card(record: Approval, counts: bool) -> None:
+def test_a_yes_counts_if_given_below_the_whole_card(record: Approval, counts: bool) -> None:
     assert is_yes(record) is counts
 
 
@@ -295,7 +297,7 @@ def test_days_with_a_yes_are_counted_once_and_in_the_persons_zone() -> None:
     assert days_of_yes(same, "other", "UTC") == 0
 
 
-def test_a_no_begins_the_count_anew_whatever_the_order() -> None:
+def test_a_no_resets_the_count_in_any_order() -> None:
     yes = [decided(decided_at=each * DAY) for each in (1, 2, 4, 5)]
     assert days_of_yes([*yes[2:], decided("rejected", decided_at=3 * DAY), *yes[:2]], "s", "UTC") == 2
 
@@ -311,7 +313,7 @@ def test_a_no_begins_the_count_anew_whatever_the_order() -> None:
         (grant_of(schema_digest="older"), [], False),
     ],
 )
-def test_an_earned_level_holds_until_a_rejection(grant: Grant, records: Sequence[Approval], stands: bool) -> None:
+def test_an_earned_level_lasts_until_a_rejection(grant: Grant, records: Sequence[Approval], stands: bool) -> None:
     assert is_standing(grant, records, "s") is stands
 
 
@@ -330,8 +332,6 @@ def test_an_earned_level_holds_until_a_rejection(grant: Grant, records: Sequence
         ("done", 900.0, False),
     ],
 )
-def test_only_the_outcome_of_what_was_sent_is_asked_for_and_only_when_it_is_due(
-    status: Status, now: float, due: bool
-) -> None:
+def test_only_outcomes_of_sent_effects_are_looked_up_and_only_when_due(status: Status, now: float, due: bool) -> None:
     services = cast(Services, SimpleNamespace(clock=lambda: now))
     assert is_due(services, record_of(status, begun_at=4.0, updated_at=4.0)) is due

@@ -15,7 +15,7 @@ READ_DAYS = timedelta(days=30)
 
 
 @pytest.mark.parametrize("tool", ACTIONS)
-def test_a_signature_that_changed_is_listed_with_its_day_and_read_for_thirty(tool: str) -> None:
+def test_a_changed_signature_format_is_listed_and_accepted_for_thirty_days(tool: str) -> None:
     """A changed action lists its new digest and the date of the old one, and adds an upgrade."""
     assert tool in LISTED, f"{SIGNATURES.name} lists it after `make docs`"
     action = ACTIONS[tool]

@@ -42,7 +42,7 @@ def test_a_value_is_shown_on_one_line(value: Any, shown: str) -> None:
     assert format_or_none(value) == (shown or None)
 
 
-def test_words_are_compared_up_to_a_length_and_from_a_likeness_on() -> None:
+def test_words_are_compared_up_to_a_length_and_above_a_similarity() -> None:
     long = "word " * MOST_WORDS
     assert any(each.differs for each in diff_words(long, f"other {long[5:]}")[1])
     assert not any(each.differs for each in diff_words(f"{long}more", f"{long}less")[1])
@@ -56,7 +56,7 @@ def test_words_are_compared_up_to_a_length_and_from_a_likeness_on() -> None:
 
 
 @pytest.mark.parametrize(("text", "found"), [("a b c d", "a b x y"), ("a c d e", None), ("", None), ("p q", "p q")])
-def test_the_most_similar_text_has_half_of_the_words(text: str, found: str | None) -> None:
+def test_the_most_similar_text_shares_at_least_half_of_the_words(text: str, found: str | None) -> None:
     assert most_similar(text, ["a b x y", "p q"]) == found
     assert most_similar(text, []) is None
 
@@ -72,7 +72,7 @@ def test_the_most_similar_text_has_half_of_the_words(text: str, found: str | Non
         ("write", "https://qwestly.example/c/1", None),
     ],
 )
-def test_only_the_address_of_something_public_is_shown(effect: str, url: str, shown: str | None) -> None:
+def test_only_public_addresses_are_shown(effect: str, url: str, shown: str | None) -> None:
     record = record_of("done", effect=effect, result={"url": url} if url else {})
     assert public_url(record) == approval_view(record).link == shown
 
@@ -86,14 +86,14 @@ def test_a_pending_view_lists_editable_fields_unless_frozen() -> None:
     )
 
 
-def test_why_no_mail_comes_is_told_while_it_waits() -> None:
+def test_a_pending_view_says_why_no_mail_is_sent() -> None:
     assert "came back" in (approval_view(record_of("pending", returned_as="bounce")).mail_problem or "")
     assert "spam" in (approval_view(record_of("pending", returned_as="complaint"), is_paused=True).mail_problem or "")
     assert approval_view(record_of("done", returned_as="bounce")).mail_problem is None
     assert approval_view(record_of("pending")).mail_problem is None
 
 
-def test_a_later_round_tells_which_values_and_lines_differ() -> None:
+def test_a_later_round_shows_which_values_and_lines_differ() -> None:
     def preview_of(*lines: str) -> Preview:
         section = ShownSection(heading="Work", claims=tuple(ShownClaim(text=each) for each in lines))
         return Preview(title="Publish", sections=(section,))
@@ -111,13 +111,13 @@ def test_a_later_round_tells_which_values_and_lines_differ() -> None:
 # --- mail -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_reminder_comes_at_half_of_the_time() -> None:
+def test_the_reminder_is_sent_after_half_of_the_time() -> None:
     record = record_of("pending", created_at=100.0, expires_at=300.0)
     assert reminder_time(record) == 200.0
     assert (kind_of(record, 199.9), kind_of(record, 200.0)) == ("questions", "reminders")
 
 
-def test_a_failed_mail_is_tried_again_later_each_time_and_five_times_at_most() -> None:
+def test_a_failed_mail_is_retried_with_backoff_at_most_five_times() -> None:
     record, waits = record_of("pending"), []
     for number in range(MOST_ATTEMPTS):
         record = _claim(record, [f"l{number}"], 1_000.0)
@@ -144,5 +144,5 @@ def test_a_failed_mail_is_tried_again_later_each_time_and_five_times_at_most() -
         ("one\n> two", False),
     ],
 )
-def test_only_a_short_message_that_was_surely_typed_runs_anything_unasked(text: str, is_typed: bool) -> None:
+def test_only_a_short_typed_message_can_run_an_action_without_confirmation(text: str, is_typed: bool) -> None:
     assert is_short_and_typed(text) is is_typed

@@ -37,7 +37,7 @@ def logger(written: Lines) -> Logger:
     return make_logger("INFO")
 
 
-def test_a_line_is_one_json_object_with_its_event(logger: Logger, written: Lines) -> None:
+def test_a_log_line_is_one_json_object_with_its_event(logger: Logger, written: Lines) -> None:
     logger.info(Event.TURN_STARTED, extra={"status": "complete"})
     [line] = written()
     assert (line["message"], line["level"], line["service"], line["status"]) == (
@@ -48,7 +48,7 @@ def test_a_line_is_one_json_object_with_its_event(logger: Logger, written: Lines
     )
 
 
-def test_the_runs_id_is_in_every_line_of_it_and_of_no_other(logger: Logger, written: Lines) -> None:
+def test_a_runs_id_is_in_all_of_its_log_lines_and_no_others(logger: Logger, written: Lines) -> None:
     async def run(run_id: str) -> None:
         logger.thread_safe_append_keys(run_id=run_id)
         logger.info(Event.TURN_STARTED)
@@ -74,14 +74,14 @@ def test_forbidden_fields_are_masked_at_any_depth_of_a_log_line(key: str, logger
     assert line["a"]["b"][0]["kept"] == 1
 
 
-def test_words_in_place_of_an_event_are_not_logged(logger: Logger, written: Lines) -> None:
+def test_text_in_place_of_an_event_name_is_not_logged(logger: Logger, written: Lines) -> None:
     logger.info({"content": "hunter2"})
     assert "hunter2" not in json.dumps(written())
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", [None, 400], ids=["answered", "failed"])
-def test_a_turn_writes_its_id_and_its_receipt_but_nothing_that_was_said(
+def test_a_turn_logs_its_id_and_receipt_but_no_content(
     written: Lines, model: ModelServer, mongodb_uri: str, database_name: str, fault: Any
 ) -> None:
     model.script(Reply(text="WORDS of the model", fault=fault))
@@ -99,7 +99,7 @@ def test_a_turn_writes_its_id_and_its_receipt_but_nothing_that_was_said(
     assert "Bearer" not in said
 
 
-def test_a_state_writes_lambdas_request_id_into_its_lines(logger: Logger, written: Lines) -> None:
+def test_a_states_log_lines_have_lambdas_request_id(logger: Logger, written: Lines) -> None:
     @state(WorkflowState, ignores_brake=True)
     async def stumble(services: Any, given: WorkflowState) -> WorkflowState:
         raise ValueError("WORDS")

@@ -50,16 +50,14 @@ def secrets(store: Store, clock: FakeClock) -> Secrets:
     return Secrets(store.read, store.settings, clock, make_logger("CRITICAL"))
 
 
-async def test_a_rotated_secret_is_read_as_soon_as_the_old_one_is_refused(secrets: Secrets, store: Store) -> None:
+async def test_a_rotated_secret_is_read_as_soon_as_the_old_one_is_rejected(secrets: Secrets, store: Store) -> None:
     store.rotate("key 2")
     assert secrets.settings.deepseek_api_key == "key 1"
     assert (await secrets.renew()).deepseek_api_key == "key 2"
     assert secrets.settings.deepseek_api_key == "key 2"
 
 
-async def test_however_many_are_refused_it_is_read_once_a_minute(
-    secrets: Secrets, store: Store, clock: FakeClock
-) -> None:
+async def test_a_secret_is_reread_at_most_once_a_minute(secrets: Secrets, store: Store, clock: FakeClock) -> None:
     for _ in range(3):
         await secrets.renew()
     assert store.readings == 1
@@ -70,9 +68,7 @@ async def test_however_many_are_refused_it_is_read_once_a_minute(
     assert store.readings == 3
 
 
-async def test_callers_of_the_same_time_share_a_reading_that_outlives_the_first_of_them(
-    secrets: Secrets, store: Store
-) -> None:
+async def test_concurrent_callers_share_a_read_that_outlives_the_first_caller(secrets: Secrets, store: Store) -> None:
     store.rotate("key 2")
     store.open.clear()
     first, *others = [asyncio.create_task(secrets.renew()) for _ in range(5)]
@@ -83,7 +79,7 @@ async def test_callers_of_the_same_time_share_a_reading_that_outlives_the_first_
     assert store.readings == 1
 
 
-async def test_values_stay_while_they_cannot_be_read(secrets: Secrets, store: Store, clock: FakeClock) -> None:
+async def test_values_are_kept_while_rereading_fails(secrets: Secrets, store: Store, clock: FakeClock) -> None:
     store.failure = InvalidSettings("/stage/key cannot be read: AccessDeniedException.")
     assert (await secrets.renew()).deepseek_api_key == "key 1"
     assert not secrets.is_readable

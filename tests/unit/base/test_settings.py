@@ -42,21 +42,21 @@ def test_every_missing_variable_is_named_at_once() -> None:
 
 @pytest.mark.parametrize("name", REQUIRED)
 @pytest.mark.parametrize("value", [None, "", "   "], ids=["absent", "empty", "blank"])
-def test_a_missing_variable_is_named_and_no_other(name: str, value: str | None) -> None:
+def test_only_the_missing_variable_is_named(name: str, value: str | None) -> None:
     environment = {**REQUIRED, name: value or ""}
     with pytest.raises(InvalidSettings) as refused:
         Settings.from_env(environment)
     assert re.findall(r"[A-Z]+(?:_[A-Z]+)+", str(refused.value)) == [name]
 
 
-def test_all_missing_settings_of_a_function_are_named_at_once() -> None:
+def test_all_of_a_functions_missing_settings_are_named_at_once() -> None:
     with pytest.raises(InvalidSettings) as refused:
         Settings.from_env(REQUIRED).require(*(name.lower() for name in OF_CHAT))
     assert [name for name in OF_CHAT if name not in str(refused.value)] == []
     settings().require(*(name.lower() for name in OF_CHAT))
 
 
-def test_headers_of_traces_are_read_only_where_traces_are_sent() -> None:
+def test_trace_headers_are_read_only_if_traces_are_exported() -> None:
     given = settings(TRACES_HEADERS="ssm:/headers")
     assert given.resolve(lambda _: {}).traces_headers == ""
     sent = settings(TRACES_HEADERS="ssm:/headers", TRACES_URL="https://traces.test/v1/traces")
@@ -64,21 +64,21 @@ def test_headers_of_traces_are_read_only_where_traces_are_sent() -> None:
 
 
 @pytest.mark.parametrize("secret", ["short", SECRET, SECRET[::-1]])
-def test_the_write_apis_secret_is_long_and_signs_nobody_in(secret: str) -> None:
+def test_the_write_apis_secret_is_long_and_not_a_sign_in_secret(secret: str) -> None:
     given = settings(QWESTLY_AGENT_SHARED_SECRET=f"{SECRET},{SECRET[::-1]}", QWESTLY_CANDIDATE_API_SECRET=secret)
     with pytest.raises(InvalidSettings, match="QWESTLY_CANDIDATE_API_SECRET") as refused:
         given.resolve(never_asked)
     assert secret not in str(refused.value).split()
 
 
-def test_without_an_argument_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_read_from_the_environment_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**REQUIRED, "AGENT_DESIGN": " another ", "LOG_LEVEL": ""}.items():
         monkeypatch.setenv(name, value)
     read = Settings.from_env()
     assert (read.mongodb_database, read.agent_design, read.log_level) == ("qwestly_local", "another", "INFO")
 
 
-def test_other_variables_of_the_environment_are_no_settings() -> None:
+def test_other_environment_variables_are_ignored() -> None:
     assert settings(PATH="/bin", MONGODB_HOST="elsewhere") == settings()
 
 
@@ -93,7 +93,7 @@ def test_other_variables_of_the_environment_are_no_settings() -> None:
         f"{SECRET} , {'x' * 31}",
     ],
 )
-def test_a_short_secret_is_refused_each_of_several_too(secret: str) -> None:
+def test_each_of_several_secrets_must_be_long_enough(secret: str) -> None:
     with pytest.raises(InvalidSettings, match="QWESTLY_AGENT_SHARED_SECRET") as refused:
         settings(QWESTLY_AGENT_SHARED_SECRET=secret).resolve(never_asked)
     assert SECRET not in str(refused.value)
@@ -110,18 +110,18 @@ KEY_FILES = {
 
 @pytest.mark.parametrize("name", ["QWESTLY_AGENT_SHARED_SECRET", "QWESTLY_CANDIDATE_API_SECRET"])
 @pytest.mark.parametrize("secret", KEY_FILES.values(), ids=list(KEY_FILES))
-def test_a_key_file_is_no_secret(name: str, secret: str) -> None:
+def test_a_key_file_is_rejected_as_a_secret(name: str, secret: str) -> None:
     with pytest.raises(InvalidSettings, match=f"{name} must be a random text") as refused:
         settings(**{name: "ssm:/kept"}).resolve(lambda references: dict.fromkeys(references, secret))
     assert secret not in str(refused.value)
 
 
-def test_a_key_file_is_no_secret_while_one_is_rotated_out_either() -> None:
+def test_a_key_file_is_rejected_as_a_second_secret_too() -> None:
     with pytest.raises(InvalidSettings, match="QWESTLY_AGENT_SHARED_SECRET must be a random text"):
         settings(QWESTLY_AGENT_SHARED_SECRET=f"{SECRET},{KEY_FILES['PEM']}").resolve(never_asked)
 
 
-def test_a_secret_is_measured_in_bytes() -> None:
+def test_a_secrets_length_is_measured_in_bytes() -> None:
     settings(QWESTLY_AGENT_SHARED_SECRET="é" * 16).resolve(never_asked)
 
 
@@ -130,7 +130,7 @@ def test_the_current_one_of_several_secrets_comes_first() -> None:
     assert several.shared_secrets == (SECRET, SECRET[::-1])
 
 
-def test_no_secret_is_shown() -> None:
+def test_no_settings_repr_shows_a_secret() -> None:
     secrets = {
         "MONGODB_URI": "mongodb://user:hunter2@cluster.example",
         "QWESTLY_AGENT_SHARED_SECRET": SECRET,
@@ -142,7 +142,7 @@ def test_no_secret_is_shown() -> None:
     assert [value for value in secrets.values() if value in shown] == []
 
 
-def test_a_literal_is_nowhere_looked_up() -> None:
+def test_a_literal_value_is_not_looked_up() -> None:
     assert settings().resolve(never_asked) == settings()
     assert [is_reference(value) for value in ("ssm:/a", "secret:a", "https://ssm:1", "Secret:a", "")] == [
         True,
@@ -164,7 +164,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     parameters.clear_caches()
 
 
-def test_references_are_looked_up_where_they_are_kept(cloud: None) -> None:
+def test_references_are_resolved_in_their_store(cloud: None) -> None:
     boto3.client("ssm").put_parameter(Name="/qwestly-agent/dev/uri", Value="mongodb://u:p@c", Type="SecureString")
     boto3.client("secretsmanager").create_secret(Name="shared", SecretString=f"{SECRET}\n")
     given = settings(MONGODB_URI="ssm:/qwestly-agent/dev/uri", QWESTLY_AGENT_SHARED_SECRET="secret:shared")
@@ -173,7 +173,7 @@ def test_references_are_looked_up_where_they_are_kept(cloud: None) -> None:
     assert resolved.mongodb_database == given.mongodb_database
 
 
-def test_a_short_secret_is_refused_also_where_it_was_looked_up(cloud: None) -> None:
+def test_a_short_secret_is_rejected_after_being_resolved_too(cloud: None) -> None:
     boto3.client("ssm").put_parameter(Name="/shared", Value="short", Type="SecureString")
     with pytest.raises(InvalidSettings, match="at least 32 bytes"):
         settings(QWESTLY_AGENT_SHARED_SECRET="ssm:/shared").resolve(look_up)

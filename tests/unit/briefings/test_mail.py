@@ -47,20 +47,18 @@ def links(app_url: str) -> tuple[list[str], list[str]]:
     return re.findall(r"(?:Review|Answer|Open|See the job): (\S+)", text), led
 
 
-def test_text_and_html_lead_to_the_approval_the_question_and_the_follow_up() -> None:
+def test_text_and_html_link_to_the_approval_the_question_and_the_follow_up() -> None:
     named = ("approvals/ap_1", "approvals/ap_2%22%2F%3E%3Cx%3E", "applications/app_3", "jobs/j")
     text, html = links(APP)
     assert sorted(text) == sorted(html) == sorted(f"{APP}#{each}" for each in named)
 
 
 @pytest.mark.parametrize(("app_url", "led"), [("", []), (f"{APP}#/home", [f"{APP}#/home"] * 4)])
-def test_an_app_without_an_address_or_with_a_fragment_of_its_own_has_no_place_to_lead_to(
-    app_url: str, led: list[str]
-) -> None:
+def test_an_app_without_an_address_is_not_linked_and_a_fragment_is_kept(app_url: str, led: list[str]) -> None:
     assert links(app_url) == (led, led)
 
 
-def test_a_step_says_since_when_it_is_due_in_the_app_and_in_the_mail() -> None:
+def test_a_due_step_shows_its_due_date_in_the_app_and_in_the_mail() -> None:
     due = datetime(2026, 11, 23, 23, 30, tzinfo=UTC).timestamp()
     step = item("follow_ups", "app_3").model_copy(update={"title": "Cook at Inn: Bring the menu", "due_at": due})
     briefing, (_, text, html) = mail_of((step,))
@@ -70,7 +68,7 @@ def test_a_step_says_since_when_it_is_due_in_the_app_and_in_the_mail() -> None:
     assert "(due since Monday, November 23, 2026)" in html
 
 
-def test_an_interview_ahead_says_on_which_day_and_at_what_time() -> None:
+def test_an_upcoming_interview_shows_its_day_and_time() -> None:
     ahead = item("applications", "app_3", "changed").model_copy(update={"due_at": 2e9 + 3 * 86_400})
     briefing, (_, text, _) = mail_of((ahead,))
     [line] = briefing_view(briefing, "Asia/Tokyo", Current()).lines
@@ -79,7 +77,7 @@ def test_an_interview_ahead_says_on_which_day_and_at_what_time() -> None:
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_subject_summary_and_lines_count_the_same_records(seed: int) -> None:
+def test_subject_summary_and_lines_agree_on_counts(seed: int) -> None:
     chance = random.Random(seed)
     items = tuple(
         item(chance.choice(("approvals", "questions", "matches")), f"r{number}", chance.choice(get_args(Topic)))

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
         (True, {"kind": "profile", "draft_id": "redraft_1"}),
     ],
 )
-async def test_news_of_drafts_applications_and_memories_is_told_once(told: bool, data: dict[str, str]) -> None:
+async def test_news_of_drafts_applications_and_memories_is_reported_once(told: bool, data: dict[str, str]) -> None:
     event = ActivityEvent(
         id="ap_1:done", user_id="u", at=2.0, type="approval.done", role="chat", title="Done: It", data=data
     )

@@ -43,13 +43,13 @@ def sections(*experience: Claim) -> list[Section]:
     ]
 
 
-def test_an_achievement_stands_below_the_only_position_that_its_paragraph_names():
+def test_an_achievement_is_listed_under_the_only_position_its_paragraph_names():
     experience, achievements = by_position(sections(BETA, ACME, OWNS), EVIDENCE)
     assert experience.claims == (BETA, ACME, OWNS, CUT)
     assert details(experience, EVIDENCE) == (False, False, True, True)
     assert achievements.claims == (SPOKE, SAVED)
 
 
-def test_without_its_position_nothing_is_shown_below_another():
+def test_a_claim_without_its_position_is_not_nested_under_another():
     left = sections(BETA, OWNS, CUT)[0]
     assert details(left, EVIDENCE) == (False, False, False)

@@ -91,20 +91,20 @@ async def test_profile_facts_can_be_quoted_with_their_dates(text: str, cited: st
     assert check(statement, sources_of(evidence)).reasons == ()
 
 
-async def test_inferred_and_outside_memories_are_no_evidence() -> None:
+async def test_inferred_and_external_memories_are_no_evidence() -> None:
     guess = Memory(id="m2", type="fact", content="Is probably a manager.", trust="inferred")
     found = await Known(remembered=[guess]).gathered()
     assert sources_of({name: each.evidence for name, each in found.items()}) == {}
 
 
-async def test_a_stint_goes_on_only_where_somebody_said_so() -> None:
+async def test_a_stint_is_current_only_if_marked_so() -> None:
     known = Known({"employment": [{"company": "Acme", "title": "Cook", "start_date": "2020-01"}]})
     assert (await known.gathered())["employment:1"].evidence.fields.end == ""
     known.profile["employment"][0]["is_current"] = True
     assert (await known.gathered())["employment:1"].evidence.fields.end == "present"
 
 
-async def test_dates_of_the_database_are_written_as_months() -> None:
+async def test_database_dates_are_written_as_months() -> None:
     began = datetime(2020, 1, 31, tzinfo=UTC)
     known = Known({"employment": [{"company": "Acme", "title": "Cook", "start_date": began}]})
     assert (await known.gathered())["employment:1"].evidence.fields.start == "2020-01"
@@ -127,7 +127,7 @@ async def test_a_memory_is_evidence_in_the_users_own_words_and_with_its_trust() 
     assert not found["memory:m3"].evidence.publishable
 
 
-async def test_documents_are_looked_for_by_the_names_in_the_profile_in_whatever_language() -> None:
+async def test_documents_are_found_by_profile_names_in_any_language() -> None:
     known = Known({"employment": [{"company": "Bäckerei Huber", "title": "Bäckerin"}]})
     known.passages = [
         Passage("p1", "Lebenslauf.pdf", "resume", "Bäckerei Huber, Bäckerin"),
@@ -139,7 +139,7 @@ async def test_documents_are_looked_for_by_the_names_in_the_profile_in_whatever_
     assert (found["document:p2"].evidence.kind, found["document:p2"].evidence.source) == ("interview", "your document")
 
 
-async def test_there_is_never_more_than_a_prompt_may_hold_and_the_profile_stays() -> None:
+async def test_evidence_is_capped_to_the_prompt_and_keeps_the_profile() -> None:
     known = maya(summary="s" * 100_000)
     known.passages = [Passage(f"p{n}", "cv", "resume", "x" * 5_000) for n in range(50)]
     found = await known.gathered()
@@ -147,7 +147,7 @@ async def test_there_is_never_more_than_a_prompt_may_hold_and_the_profile_stays(
     assert {"profile", "employment:1", "education:1", "preferences"} <= found.keys()
 
 
-async def test_only_sections_that_something_speaks_for_are_planned() -> None:
+async def test_only_sections_with_evidence_are_planned() -> None:
     assert sections_for([]) == ()
     assert sections_for(list((await Known({"preferences": person.PREFERENCES}).gathered()).values())) == (
         "preferences",
@@ -158,7 +158,7 @@ async def test_only_sections_that_something_speaks_for_are_planned() -> None:
     assert sections_for(list((await Known(remembered=[guessed]).gathered()).values())) == ()
 
 
-async def test_odd_values_of_others_are_left_out_and_break_nothing() -> None:
+async def test_malformed_values_are_left_out_without_an_error() -> None:
     known = Known(
         {
             "skills": [None, {"name": "SQL"}, "Python"],
@@ -173,7 +173,7 @@ async def test_odd_values_of_others_are_left_out_and_break_nothing() -> None:
     assert "employment:1" not in found
 
 
-def test_a_wish_is_what_a_person_confirmed() -> None:
+def test_a_users_note_is_confirmed_and_publishable() -> None:
     noted = person_said(2, "Say that I coach.")
     assert (noted.id, noted.by_person, noted.publishable, noted.source) == ("person:2", True, True, "your note")
 
@@ -186,7 +186,7 @@ def sentence(text: str, quote: str, until: int | None = None) -> Sentence:
     return Sentence(topic="Acme", aspects=(), text=text, quotes=said, since=1, until=until)
 
 
-async def test_interview_answers_are_evidence_by_topic_in_the_persons_words() -> None:
+async def test_interview_answers_are_evidence_by_topic_in_the_users_words() -> None:
     told = Interview(
         topics=(Topic(title="Studies"), Topic(title="Acme")),
         statements=(
@@ -241,7 +241,7 @@ def resume(*fields: ReadField, status: ResumeStatus = "proposed", id: str = "res
     )  # fmt: skip
 
 
-async def test_a_position_of_the_resume_is_evidence_in_its_own_words_with_its_employer_and_its_time() -> None:
+async def test_a_resume_position_is_verbatim_evidence_with_employer_and_dates() -> None:
     found = await Known(resumes=[resume(*READ)]).gathered()
     assert list(found) == ["resume:res_1:work:0", "resume:res_1:skills"]
     work = found["resume:res_1:work:0"].evidence
@@ -256,18 +256,18 @@ async def test_a_position_of_the_resume_is_evidence_in_its_own_words_with_its_em
     assert sections_for(list(found.values()), "resume") == ("headline", "summary", "positions", "skills")
 
 
-async def test_unsupported_and_unfinished_interview_statements_are_no_evidence() -> None:
+async def test_unsupported_and_unfinished_interview_statements_are_not_evidence() -> None:
     unchecked = resume(*(each.model_copy(update={"is_checked": False}) for each in READ))
     assert await Known(resumes=[unchecked]).gathered() == {}
     assert await Known(resumes=[resume(*READ, status="checking")]).gathered() == {}
 
 
-async def test_the_newest_resume_that_was_read_speaks_alone() -> None:
+async def test_only_the_newest_resume_is_evidence() -> None:
     scan, newer, older = resume(status="failed", id="res_3"), resume(READ[0], id="res_2"), resume(*READ)
     assert list(await Known(resumes=[scan, newer, older]).gathered()) == ["resume:res_2:skills"]
 
 
-async def test_a_long_resume_leaves_room_for_what_was_said() -> None:
+async def test_a_long_resume_leaves_room_for_memories() -> None:
     lines = [read(f"work/{n}/highlights/0", TEXT[:60], TEXT[:60]) for n in range(30)]
     long = resume(*(each.model_copy(update={"quote": "x" * 1_900}) for each in lines))
     said = Memory(id="m1", type="experience", content="Mentored four.", quote="I mentored four")

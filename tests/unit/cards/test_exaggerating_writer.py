@@ -123,15 +123,15 @@ def _texts(drafts: Sequence[Draft]) -> set[str]:
     return {claim.text for draft in drafts for section in _preview(draft).sections for claim in section.claims}
 
 
-def test_the_claims_are_as_many_as_they_should_be() -> None:
+def test_the_set_has_the_expected_number_of_claims() -> None:
     assert (len(CASES), len(LIES)) == (33, 12)
 
 
-async def test_with_a_judge_of_its_word_no_lie_stands_and_nothing_true_is_lost(drafts: Any) -> None:
+async def test_with_a_reliable_judge_no_lie_passes_and_no_truth_is_lost(drafts: Any) -> None:
     assert _texts(await drafts(of_its_word)) == {case.statement.text for case in CASES if case.true}
 
 
-async def test_with_a_judge_that_says_yes_each_lie_is_marked_where_a_person_decides(
+async def test_with_a_yes_saying_judge_each_lie_is_marked_for_the_user(
     drafts: Any,
 ) -> None:
     standing = [*zip(PEOPLE, await drafts(says_yes), await drafts(says_yes, "resume"), strict=True)]
@@ -155,7 +155,7 @@ async def test_with_a_judge_that_says_yes_each_lie_is_marked_where_a_person_deci
     assert checked
 
 
-async def test_without_a_judge_nothing_but_the_persons_words_is_published_or_downloaded(drafts: Any) -> None:
+async def test_without_a_judge_only_the_users_words_are_published_or_downloaded(drafts: Any) -> None:
     said = "\n".join(source.text for case in CASES for source in case.sources.values())
     written = {case.statement.text for case in CASES if not find_span(case.statement.text, said)}
     for card, resume in zip(await drafts(is_down), await drafts(is_down, "resume"), strict=True):
@@ -168,7 +168,7 @@ async def test_without_a_judge_nothing_but_the_persons_words_is_published_or_dow
         assert all(part in text for line in lines for part in _parts(line))
 
 
-async def test_without_a_judge_nothing_true_is_lost(drafts: Any) -> None:
+async def test_without_a_judge_no_truth_is_lost(drafts: Any) -> None:
     lines = " … ".join(_texts(await drafts(is_down)))
     for case in CASES:
         if case.true:

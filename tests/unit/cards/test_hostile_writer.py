@@ -116,7 +116,7 @@ async def _keep(_: SectionDraft) -> None: ...
 
 @pytest.mark.sentinel
 @pytest.mark.parametrize("kind", SECTIONS)
-async def test_no_sentence_of_a_document_is_without_a_quote_of_its_person(
+async def test_every_document_sentence_has_a_quote_from_its_user(
     services: ModelServices, model: ModelServer, monkeypatch: pytest.MonkeyPatch, kind: TailoredKind
 ) -> None:
     monkeypatch.setattr(writing, "make_judge", _judge)

@@ -38,7 +38,7 @@ def test_a_context_has_the_profile_and_the_best_memories_first() -> None:
     )
 
 
-def test_a_user_nobody_has_heard_of_is_said_to_be_new() -> None:
+def test_an_unknown_user_is_described_as_new() -> None:
     assert "No profile yet." in made({}, []).profile
     assert "Nothing is remembered yet." in made({}, []).memories
 
@@ -51,11 +51,11 @@ def test_a_memory_cannot_leave_its_fence_in_the_prompt(tag: str) -> None:
     assert context.text.count(f"<{tag}>") == (0 if tag == "system" else 1)
 
 
-def test_a_context_stays_valid_while_its_content_is_right() -> None:
+def test_a_context_stays_valid_while_its_content_is_current() -> None:
     assert made().is_still_valid(made(now=NOW + 60), last_withdrawn=None)
 
 
-def test_a_new_memory_can_wait_until_tomorrow() -> None:
+def test_a_new_memory_does_not_invalidate_the_context() -> None:
     more = [Memory(id="3", type="fact", content="Has a dog"), *MEMORIES]
     assert made().is_still_valid(made(memories=more, now=NOW + 60), last_withdrawn=None)
 
@@ -72,7 +72,7 @@ def test_a_new_memory_can_wait_until_tomorrow() -> None:
     ],
     ids=["other instructions", "profile written", "profile gone", "another level", "another day", "a day old"],
 )
-def test_an_outdated_context_is_made_again(fresh: FirstTurnContext) -> None:
+def test_an_outdated_context_is_rebuilt(fresh: FirstTurnContext) -> None:
     assert not made().is_still_valid(fresh, last_withdrawn=None)
 
 
@@ -81,7 +81,7 @@ def test_a_context_is_valid_for_one_day() -> None:
     assert not made().is_still_valid(made(now=NOW + OLDEST_SECONDS), None)
 
 
-def test_a_memory_that_was_withdrawn_since_takes_it_with_it() -> None:
+def test_a_memory_withdrawn_since_invalidates_the_context() -> None:
     fresh = made(now=NOW + 60)
     assert made().is_still_valid(fresh, NOW - 11)
     assert not made().is_still_valid(fresh, NOW + 0.001)

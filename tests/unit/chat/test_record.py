@@ -38,7 +38,7 @@ def record_of(*events: Any) -> Record:
     return record
 
 
-def test_text_before_and_after_a_tool_call_are_two_paragraphs() -> None:
+def test_text_before_and_after_a_tool_call_is_two_paragraphs() -> None:
     record = record_of(
         PartStartEvent(index=0, part=TextPart("Let me ")),
         PartDeltaEvent(index=0, delta=TextPartDelta("look.")),
@@ -48,7 +48,7 @@ def test_text_before_and_after_a_tool_call_are_two_paragraphs() -> None:
     assert record.content == "Let me look.\n\nFound it."
 
 
-def test_the_first_words_are_timed_and_silence_is_not() -> None:
+def test_the_first_text_is_timed_and_silence_is_not() -> None:
     record = record_of(
         PartStartEvent(index=0, part=TextPart("")),
         PartDeltaEvent(index=0, delta=TextPartDelta("")),
@@ -70,7 +70,7 @@ def test_own_time_to_first_text_excludes_the_models_time() -> None:
     assert (receipt["first_text_ms"], receipt["own_first_text_ms"]) == (5000, 700)
 
 
-def test_a_model_that_failed_and_the_one_that_was_asked_instead_are_both_waited_for() -> None:
+def test_own_time_to_first_text_excludes_the_failed_model_and_its_fallback() -> None:
     record = Record(started_at=100.0)
     record.calls.waits.begin(100.1)
     record.calls.waits.begin(102.1)
@@ -79,7 +79,7 @@ def test_a_model_that_failed_and_the_one_that_was_asked_instead_are_both_waited_
     assert receipt["own_first_text_ms"] == 100
 
 
-def test_a_run_that_said_nothing_has_no_first_words() -> None:
+def test_a_run_without_text_has_no_time_to_first_text() -> None:
     receipt = record_of().receipt(design="default", prompt_version="v1", ended_at=100.25)
     assert (receipt["first_text_ms"], receipt["total_ms"], receipt["models"]) == (None, 250, [])
 
@@ -87,7 +87,7 @@ def test_a_run_that_said_nothing_has_no_first_words() -> None:
 @pytest.mark.parametrize(
     ("outcome", "ok"), [("succeeded", True), ("failed", False), ("refused", False), ("running", None)]
 )
-def test_a_step_is_ok_when_its_call_was(outcome: Outcome, ok: bool | None) -> None:
+def test_a_step_is_ok_if_its_call_was(outcome: Outcome, ok: bool | None) -> None:
     record = record_of()
     contract = Contract("read", "Looking up your profile…", 10, 1_000, is_untrusted=False)
     call = record.calls.begin("c1", "get_user_profile", contract, {"a": 1}, 100.0)
@@ -105,14 +105,14 @@ def test_a_models_text_is_stored_in_a_form_that_the_database_accepts() -> None:
         assert len(text) <= AUDITED_CHARACTERS + 1
 
 
-def test_an_answer_that_its_provider_never_counted_is_estimated() -> None:
+def test_an_answer_without_reported_usage_is_estimated() -> None:
     record = record_of()
     record.keep([answered(fresh=10), ModelResponse([TextPart("word")], model_name="deepseek-flash")], lambda: 4_000)
     assert record.estimated
     assert record.tokens() == {"input_tokens": 1_010, "cached_tokens": 0, "output_tokens": 1}
 
 
-def test_a_model_without_a_price_counts_as_the_dearest_towards_the_ceilings() -> None:
+def test_a_model_without_a_price_counts_as_the_most_expensive_toward_ceilings() -> None:
     record = record_of()
     record.messages = [answered("a-model-without-a-price", fresh=1_000_000)]
     assert record.ceiling_usd() == 1.32
@@ -132,18 +132,18 @@ def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:
 
 
 @pytest.mark.parametrize("name", ["a-model-without-a-price", None])
-def test_the_cost_is_unknown_where_one_of_the_models_has_no_price(name: str | None) -> None:
+def test_the_cost_is_unknown_if_one_model_has_no_price(name: str | None) -> None:
     record = record_of()
     record.messages = [answered(fresh=10), answered(name, fresh=10)]
     assert record.usage()["cost_usd"] is None
     assert record.usage()["input_tokens"] == 20
 
 
-def test_nothing_asked_cost_nothing() -> None:
+def test_a_run_without_model_calls_costs_nothing() -> None:
     assert record_of().usage()["cost_usd"] == 0
 
 
-def test_the_users_words_and_the_instructions_are_not_kept_twice() -> None:
+def test_user_text_and_instructions_are_not_stored_twice() -> None:
     record = record_of()
     record.messages = [
         ModelRequest([UserPromptPart("Hello")], instructions="You are …"),

@@ -48,17 +48,17 @@ def resume(status: str = "resolved", interrupt: Any = "ap_1:call_1", **more: Any
 FILE = {"type": "file", "mediaType": "application/pdf", "url": "data:application/pdf;base64,AA=="}
 
 
-def test_a_plain_message_without_an_id_begins_a_conversation() -> None:
+def test_a_plain_message_without_an_id_starts_a_conversation() -> None:
     assert posted(plain(PRINTED)) == TurnRequest("plain", None, PRINTED, None, likely_new=True)
 
 
-def test_a_plain_message_goes_on_with_a_conversation() -> None:
+def test_a_plain_message_continues_a_conversation() -> None:
     assert posted(plain(conversation_id="c_1-A", message_id="m1")) == TurnRequest(
         "plain", "c_1-A", "Hello", "m1", likely_new=False
     )
 
 
-def test_use_chats_first_message_begins_a_conversation_of_the_clients_id() -> None:
+def test_use_chats_first_message_starts_a_conversation_with_the_clients_id() -> None:
     assert posted(ai_sdk(message(text()))) == TurnRequest("ai_sdk", "chat-1", "Hello", "m1", likely_new=True)
 
 
@@ -77,7 +77,7 @@ def test_only_the_newest_message_of_an_ag_ui_post_is_read() -> None:
     assert posted(ag_ui(*history, said([text("new")]))) == request
 
 
-def test_an_ag_ui_client_says_by_its_props_what_a_conversation_is_for() -> None:
+def test_an_ag_ui_clients_props_set_the_purpose_of_a_conversation() -> None:
     chosen = posted(ag_ui(said(), forwardedProps={"role": "interview", "design": "plain", "level": "L3"}))
     assert chosen == TurnRequest("ag_ui", "chat-1", "Hello", "m1", likely_new=True, role="interview", design="plain")
 
@@ -92,19 +92,19 @@ def test_an_ag_ui_client_says_by_its_props_what_a_conversation_is_for() -> None:
         (resume("cancelled", payload={"approved": True}), "reject", None),
     ],
 )
-def test_an_interrupt_that_is_resumed_is_a_decision(entry: Any, verb: Any, args: Any) -> None:
+def test_a_resumed_interrupt_is_a_decision(entry: Any, verb: Any, args: Any) -> None:
     request = posted(ag_ui(said("So.", role="assistant"), resume=[entry]))
     assert request.decisions == (PostedDecision("ap_1", verb, args=args, call_id="call_1"),)
     assert (request.text, request.likely_new) == (None, False)
 
 
 @pytest.mark.parametrize("body", [ag_ui(), ag_ui(said(role="assistant"))], ids=["empty", "answered"])
-def test_an_ag_ui_post_without_anything_new_loads_the_thread(body: Any) -> None:
+def test_an_ag_ui_post_without_new_messages_loads_the_thread(body: Any) -> None:
     assert posted(body).loads
     assert not posted(ag_ui(said())).loads
 
 
-def test_the_texts_of_a_message_are_joined_and_other_parts_passed_over() -> None:
+def test_a_messages_text_parts_are_joined_and_others_ignored() -> None:
     parts = [text("one"), {"type": "step-start"}, {"type": "data-seen", "data": {"text": "no"}}, text("two")]
     assert posted(ai_sdk(message(*parts, metadata={"a": 1}))).text == "one\n\ntwo"
 
@@ -122,20 +122,20 @@ def test_a_message_may_have_twenty_thousand_characters(body: Any) -> None:
         posted(body("é" * 20_001))
 
 
-def test_the_parts_of_a_message_count_together() -> None:
+def test_a_messages_parts_count_together_toward_the_limit() -> None:
     with pytest.raises(TooLong):
         posted(ai_sdk(message(text("x" * 10_000), text("y" * 10_000))))
 
 
 @pytest.mark.parametrize("words", ["", " ", "\n\t\r ", "\u00a0\u2003\u3000"], ids=ascii)
 @pytest.mark.parametrize("body", [plain, lambda words: ai_sdk(message(text(words)))], ids=["plain", "ai_sdk"])
-def test_a_message_without_words_is_refused(body: Any, words: str) -> None:
+def test_an_empty_message_is_rejected(body: Any, words: str) -> None:
     with pytest.raises(Invalid, match="empty"):
         posted(body(words))
 
 
 @pytest.mark.parametrize("parts", [[FILE], [text(), FILE], [FILE, text()]], ids=["alone", "after", "before"])
-def test_files_are_told_that_they_cannot_be_read(parts: list[dict[str, Any]]) -> None:
+def test_a_post_with_files_is_rejected_as_unreadable(parts: list[dict[str, Any]]) -> None:
     with pytest.raises(AttachmentsUnsupported):
         posted(ai_sdk(message(*parts)))
     with pytest.raises(AttachmentsUnsupported):
@@ -184,7 +184,7 @@ def test_files_are_told_that_they_cannot_be_read(parts: list[dict[str, Any]]) ->
     ],
     ids=lambda body: json.dumps(body)[:60],
 )
-def test_another_shape_is_refused(body: Any) -> None:
+def test_a_body_of_another_shape_is_rejected(body: Any) -> None:
     with pytest.raises(Invalid):
         posted(body)
 
@@ -194,7 +194,7 @@ def test_another_shape_is_refused(body: Any) -> None:
     ["", "a b", "a.b", "$where", "a:b", "a/b", "a\n", "\u00e9", "a\u0000", "x" * 129, 7, ["a"], {"$gt": ""}],
     ids=ascii,
 )
-def test_an_id_that_means_something_to_the_database_is_refused(bad: Any) -> None:
+def test_an_id_with_database_syntax_is_rejected(bad: Any) -> None:
     for body in (
         plain(conversation_id=bad),
         plain(message_id=bad),
@@ -226,20 +226,20 @@ def test_an_id_that_means_something_to_the_database_is_refused(bad: Any) -> None
     ],
     ids=lambda body: repr(body[:40]),
 )
-def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
+def test_a_body_that_is_not_json_is_rejected(body: bytes) -> None:
     with pytest.raises(Invalid):
         parse_turn(body)
 
 
-def test_the_last_of_two_equal_json_keys_counts() -> None:
+def test_the_last_of_two_duplicate_json_keys_wins() -> None:
     assert parse_turn(b'{"message": "one", "message": "two"}').text == "two"
 
 
-def test_a_nul_is_a_character_like_any_other() -> None:
+def test_a_nul_character_is_accepted() -> None:
     assert parse_turn(rb'{"message": "a\u0000b"}').text == "a\0b"
 
 
-def test_a_refusal_does_not_repeat_what_was_posted() -> None:
+def test_a_rejection_does_not_repeat_the_posted_content() -> None:
     with pytest.raises(Invalid) as refused:
         posted(plain("secret words", conversation_id="also $ecret"))
     assert "ecret" not in refused.value.message
@@ -274,7 +274,7 @@ KEYS = st.sampled_from(
 @example(b"null")
 @example(b'{"messages": NaN}')
 @example(b'{"id": "a", "messages": [{"role": "user", "parts": [{"type": "text", "text": "\\ud800"}]}]}')
-def test_any_bytes_are_a_request_or_a_refusal_that_can_be_written_down(body: bytes) -> None:
+def test_any_bytes_give_a_request_or_a_serializable_rejection(body: bytes) -> None:
     try:
         request = parse_turn(body)
     except (Invalid, TooLong, AttachmentsUnsupported) as refused:

@@ -71,7 +71,7 @@ async def at_once(_: float) -> None:
     [(Signals(AutoReconnect("gone")), DataGone), (Signals(Braked()), Braked), (Signals({"run"}), None)],
     ids=["unreadable", "braked", "stopped"],
 )
-async def test_a_turn_ends_as_its_signals_say(signals: Any, error: type[Exception] | None) -> None:
+async def test_a_turn_ends_as_its_signals_require(signals: Any, error: type[Exception] | None) -> None:
     clock, cancelled = FakeClock(), asyncio.Event()
     with registry(signals, clock, at_once).watching(claim_of("run", clock.now), cancelled.set, nothing_said) as watched:
         await asyncio.wait_for(cancelled.wait(), 5)
@@ -79,7 +79,7 @@ async def test_a_turn_ends_as_its_signals_say(signals: Any, error: type[Exceptio
     assert watched.error is None if error is None else isinstance(watched.error, error)
 
 
-async def test_a_turn_that_ends_as_signals_cannot_be_read_names_the_cause() -> None:
+async def test_a_turn_ended_by_unreadable_signals_names_the_cause() -> None:
     clock, cancelled = FakeClock(), asyncio.Event()
     turns = registry(Signals(AutoReconnect("gone")), clock, at_once)
     with turns.watching(claim_of("run", clock.now), cancelled.set, nothing_said) as watched:
@@ -100,7 +100,7 @@ async def test_signals_are_read_often_in_a_turns_first_seconds_and_seldom_afterw
     assert signals.readings == [USER] * (often + seldom), "one reading for stop and brakes, every time"
 
 
-async def test_all_turns_of_a_user_share_one_reading_as_often_as_the_youngest_needs() -> None:
+async def test_a_users_turns_share_signal_reads_at_the_youngest_turns_rate() -> None:
     clock, signals = FakeClock(), Signals(set())
     naps = Naps(clock, 1.0)
     turns = registry(signals, clock, naps)
@@ -131,7 +131,7 @@ async def test_the_watcher_may_end_at_any_moment() -> None:
     gc.collect()  # a coroutine that nobody awaited tells so now
 
 
-async def test_where_no_turn_runs_any_more_nothing_is_asked() -> None:
+async def test_no_signals_are_read_once_no_turn_is_running() -> None:
     clock, signals = FakeClock(), Signals(set())
     watcher = registry(signals, clock, at_once)
     before = asyncio.all_tasks()

@@ -73,23 +73,23 @@ def test_a_window_is_cut_only_when_full(turns: list[int]) -> None:
         assert window_start(said[-READ_LIMIT:], start) == start
 
 
-def test_in_forty_turns_it_is_cut_twice() -> None:
+def test_a_window_is_cut_twice_in_forty_turns() -> None:
     starts = [start for _, _, start in conversation([2] * 40)]
     assert sorted(set(starts)) == [0, 31, 61]
 
 
-def test_an_answer_returns_as_the_model_gave_it_and_a_message_as_the_user_wrote_it() -> None:
+def test_answers_and_messages_are_sent_back_unchanged() -> None:
     asked, answered = model_history([message(1, "user"), message(2, "assistant")], 0, None)
     assert asked == ModelRequest([UserPromptPart("message 1", timestamp=to_datetime(1.0))], timestamp=to_datetime(1.0))
     assert ModelMessagesTypeAdapter.dump_json([answered]).decode() == ANSWER
 
 
-def test_messages_before_the_window_are_not_sent() -> None:
+def test_messages_before_the_window_are_not_sent_to_the_model() -> None:
     said = [message(seq, "user" if seq % 2 else "assistant") for seq in range(1, 7)]
     assert len(model_history(said, 3, None)) == 4
 
 
-def test_the_same_window_is_the_same_bytes() -> None:
+def test_the_same_window_gives_the_same_bytes() -> None:
     said = [message(seq, "user" if seq % 2 else "assistant") for seq in range(1, 7)]
     first, again = (ModelMessagesTypeAdapter.dump_json(model_history(said, 1, None)) for _ in range(2))
     assert first == again

@@ -132,7 +132,7 @@ async def test_a_card_is_published_activated_and_deleted(
     assert await app.version_of(user, "ap_1", card_subject("dr_1")) is None
 
 
-async def test_a_suggestion_for_linkedin_is_kept_and_replaced_under_its_drafts_id(
+async def test_a_linkedin_suggestion_is_stored_and_replaced_under_its_drafts_id(
     app: CandidateApp, user: str, database: Database[Json]
 ) -> None:
     first = await app.suggest_linkedin(effect(user), "dr_1", "I lead “eight” in Zürich.")
@@ -158,7 +158,7 @@ async def test_an_ingestion_is_pending_until_it_is_done(
     assert outcome == Done(await app.version_of(user, "ap_1", "linkedin-profile"), {"url": LINKEDIN})
 
 
-async def test_an_ingestion_that_failed_is_a_definite_no(
+async def test_a_failed_ingestion_is_a_definite_rejection(
     app: CandidateApp, user: str, server: CandidateAppServer
 ) -> None:
     server.misbehave("ingestion_fails")
@@ -169,7 +169,7 @@ async def test_an_ingestion_that_failed_is_a_definite_no(
     assert outcome == Refused("source_unavailable", "LinkedIn did not show this profile.")
 
 
-async def test_nothing_has_no_version(app: CandidateApp, user: str) -> None:
+async def test_a_missing_subject_has_no_version(app: CandidateApp, user: str) -> None:
     cards, suggestions = (
         [card_subject("dr_1"), card_subject("../profile")],
         [suggestion_subject("dr_1"), suggestion_subject("")],
@@ -185,7 +185,7 @@ LOST_BEFORE: tuple[Fault, ...] = ("drop_before", "error_before", "redirect_befor
 
 
 @pytest.mark.parametrize("fault", LOST_AFTER)
-async def test_an_effect_whose_answer_was_lost_is_found_by_its_key_and_never_had_twice(
+async def test_an_effect_whose_response_was_lost_is_found_by_key_and_not_repeated(
     app: CandidateApp, user: str, server: CandidateAppServer, database: Database[Json], fault: Fault
 ) -> None:
     given = effect(user, await headline_is_set(app, user))
@@ -202,7 +202,7 @@ async def test_an_effect_whose_answer_was_lost_is_found_by_its_key_and_never_had
 
 
 @pytest.mark.parametrize("fault", LOST_BEFORE)
-async def test_a_write_that_never_arrived_is_known_as_such_and_may_be_sent_again(
+async def test_a_write_that_never_arrived_is_recognized_and_can_be_resent(
     app: CandidateApp, user: str, server: CandidateAppServer, database: Database[Json], fault: Fault
 ) -> None:
     given = effect(user, await headline_is_set(app, user))
@@ -215,7 +215,9 @@ async def test_a_write_that_never_arrived_is_known_as_such_and_may_be_sent_again
     assert isinstance(await app.set_profile_fields(given, {"headline": "After"}), Done)
 
 
-async def test_a_lost_deletion_is_found_too(app: CandidateApp, user: str, server: CandidateAppServer) -> None:
+async def test_a_deletion_whose_response_was_lost_is_found_too(
+    app: CandidateApp, user: str, server: CandidateAppServer
+) -> None:
     published = await app.publish_card(effect(user), "dr_1", CARD)
     assert isinstance(published, Done)
     given = effect(user, published.version)
@@ -226,7 +228,7 @@ async def test_a_lost_deletion_is_found_too(app: CandidateApp, user: str, server
 
 
 @pytest.mark.parametrize(("fault", "headline"), [("hold_before", "Before"), ("hold_after", "After")])
-async def test_silence_is_not_waited_for_and_says_nothing(
+async def test_a_silent_server_gives_an_unknown_outcome_after_the_timeout(
     app: CandidateApp,
     user: str,
     server: CandidateAppServer,
@@ -255,7 +257,7 @@ class Endless(httpx2.AsyncByteStream):
             await asyncio.sleep(0)
 
 
-async def test_an_answer_that_never_ends_is_not_read_for_ever(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_response_is_not_read_forever(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidate_app, "TIMEOUT_SECONDS", 0.05)
     monkeypatch.setattr(candidate_app, "LARGEST_ANSWER_BYTES", 10**12)
     app = answered(lambda _: httpx2.Response(200, stream=Endless()))
@@ -272,7 +274,9 @@ async def test_an_unconnected_write_never_arrived(http: httpx2.AsyncClient, user
 
 
 @pytest.mark.parametrize("fault", [*LOST_BEFORE[:2], *LOST_AFTER[:1]])
-async def test_a_read_is_tried_twice(app: CandidateApp, user: str, server: CandidateAppServer, fault: Fault) -> None:
+async def test_a_failed_read_is_retried_once(
+    app: CandidateApp, user: str, server: CandidateAppServer, fault: Fault
+) -> None:
     key = new_id()
     await headline_is_set(app, user)
     await app.set_preference(effect(user, key=key), "roles", [])
@@ -293,7 +297,7 @@ async def test_a_read_is_tried_twice(app: CandidateApp, user: str, server: Candi
 # --- definite answers -----------------------------------------------------------------------------------------------
 
 
-async def test_a_subject_changed_since_it_was_shown_is_not_overwritten(
+async def test_a_subject_changed_since_it_was_displayed_is_not_overwritten(
     app: CandidateApp, user: str, database: Database[Json]
 ) -> None:
     seen = await headline_is_set(app, user)
@@ -312,7 +316,9 @@ async def test_an_existing_subject_counts_as_changed(app: CandidateApp, user: st
     assert await app.publish_card(effect(user), "dr_1", CARD) == Changed(published.version)
 
 
-async def test_a_key_is_good_for_one_request(app: CandidateApp, user: str, database: Database[Json]) -> None:
+async def test_an_idempotency_key_is_valid_for_one_request(
+    app: CandidateApp, user: str, database: Database[Json]
+) -> None:
     given = effect(user)
     await app.set_profile_fields(given, {"headline": "One"})
     refused = await app.set_profile_fields(given, {"headline": "Other"})
@@ -330,11 +336,11 @@ async def refused_everywhere(app: CandidateApp, user: str, code: str) -> None:
         await app.version_of(user, "ap_1", "profile")
 
 
-async def test_another_secret_opens_nothing(app: CandidateApp, user: str) -> None:
+async def test_another_secret_gives_no_access(app: CandidateApp, user: str) -> None:
     await refused_everywhere(replace(app, secret=SECRET), user, "unauthorized")
 
 
-async def test_a_token_is_good_for_a_minute(app: CandidateApp, user: str, server: CandidateAppServer) -> None:
+async def test_a_token_is_valid_for_a_minute(app: CandidateApp, user: str, server: CandidateAppServer) -> None:
     late = FakeClock(FakeClock().now - 59)
     assert await replace(app, clock=late).version_of(user, "ap_1", "profile") is None
     late.advance(-1)
@@ -358,7 +364,7 @@ async def test_another_users_subject_is_not_found(app: CandidateApp, user: str, 
     assert kept(database, user, "qc_sections")["active"] is False
 
 
-async def test_too_many_requests_are_a_no_for_some_seconds(
+async def test_too_many_requests_are_rejected_for_some_seconds(
     app: CandidateApp, user: str, server: CandidateAppServer
 ) -> None:
     server.misbehave("busy")
@@ -371,14 +377,14 @@ async def test_too_many_requests_are_a_no_for_some_seconds(
 
 
 @pytest.mark.parametrize("value", [{"user_id": "x"}, "", 7], ids=["object", "empty", "number"])
-async def test_a_value_that_the_field_cannot_have_is_refused(app: CandidateApp, user: str, value: Any) -> None:
+async def test_an_invalid_field_value_is_rejected(app: CandidateApp, user: str, value: Any) -> None:
     refused = await app.set_profile_fields(effect(user), {"headline": value})
     assert isinstance(refused, Refused)
     assert refused.code == "invalid"
 
 
 @pytest.mark.parametrize("value", ["half a \ud83d character", float("nan"), [float("inf")]], ids=["half", "NaN", "inf"])
-async def test_a_value_that_is_no_json_is_refused_unsent(
+async def test_a_non_json_value_is_rejected_without_a_request(
     app: CandidateApp, user: str, server: CandidateAppServer, value: Any
 ) -> None:
     assert isinstance(await app.set_profile_fields(effect(user), {"headline": value}), Refused)
@@ -386,7 +392,7 @@ async def test_a_value_that_is_no_json_is_refused_unsent(
 
 
 @pytest.mark.parametrize("card_id", ["", ".", "..", "../profile", "a/activation", "a?b", "a#b", "a%2Fb", "é", "a\n"])
-async def test_an_id_that_is_none_goes_nowhere(
+async def test_an_invalid_id_is_not_sent(
     app: CandidateApp, user: str, server: CandidateAppServer, card_id: str
 ) -> None:
     given = effect(user, "1")
@@ -432,7 +438,7 @@ def operation(key: str, **changes: Any) -> Json:
     return {**done, **changes}
 
 
-async def test_a_refused_signature_is_made_again_with_the_secret_as_it_is_now(user: str) -> None:
+async def test_a_rejected_signature_is_retried_with_the_current_secret(user: str) -> None:
     new, asked = f"another {API_SECRET}", list[str]()
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -453,7 +459,7 @@ async def test_a_refused_signature_is_made_again_with_the_secret_as_it_is_now(us
     assert len({jwt.decode(each, options={"verify_signature": False})["jti"] for each in asked}) == 3
 
 
-async def test_the_token_says_for_whom_and_by_what_and_is_never_used_again(user: str) -> None:
+async def test_a_token_names_its_user_and_action_and_is_used_once(user: str) -> None:
     tokens: list[Json] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -473,7 +479,7 @@ async def test_the_token_says_for_whom_and_by_what_and_is_never_used_again(user:
     ]
 
 
-async def test_the_chat_does_not_let_our_own_token_in_even_where_the_secrets_were_mixed_up(user: str) -> None:
+async def test_the_chat_rejects_our_own_token_even_if_secrets_were_mixed_up(user: str) -> None:
     tokens: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -487,7 +493,7 @@ async def test_the_chat_does_not_let_our_own_token_in_even_where_the_secrets_wer
     assert ISSUER == OUR_ISSUER
 
 
-async def test_a_cookie_is_not_carried_from_one_user_to_the_next(user: str) -> None:
+async def test_a_cookie_is_not_shared_between_users(user: str) -> None:
     cookies: list[str | None] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -501,7 +507,7 @@ async def test_a_cookie_is_not_carried_from_one_user_to_the_next(user: str) -> N
     assert cookies == [None, None]
 
 
-def test_the_secret_is_in_no_repr() -> None:
+def test_no_client_repr_contains_the_secret() -> None:
     assert API_SECRET not in repr(answered(lambda _: httpx2.Response(500)))
 
 
@@ -541,7 +547,9 @@ BROKEN: dict[str, tuple[int, Any]] = {
 
 
 @pytest.mark.parametrize(("status", "body"), BROKEN.values(), ids=list(BROKEN))
-async def test_an_answer_that_is_not_of_the_contract_says_nothing(user: str, status: int, body: Any) -> None:
+async def test_a_response_that_violates_the_contract_leaves_the_outcome_unknown(
+    user: str, status: int, body: Any
+) -> None:
     app = answered(lambda _: httpx2.Response(status, json=body))
     assert await app.set_profile_fields(effect(user, "1", KEY), {"headline": "x"}) == Unknown()
 
@@ -555,7 +563,7 @@ BYTES: dict[str, tuple[bytes, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize(("content", "headers"), BYTES.values(), ids=list(BYTES))
-async def test_bytes_that_are_no_answer_say_nothing(user: str, content: bytes, headers: dict[str, str]) -> None:
+async def test_malformed_bytes_leave_the_outcome_unknown(user: str, content: bytes, headers: dict[str, str]) -> None:
     # As it goes over the wire: the library would unpack what it is handed.
     app = answered(lambda _: httpx2.Response(200, headers=headers, stream=Bytes(content)))
     assert await app.set_profile_fields(effect(user, "1", KEY), {"headline": "x"}) == Unknown()
@@ -565,7 +573,7 @@ async def test_bytes_that_are_no_answer_say_nothing(user: str, content: bytes, h
 
 
 @pytest.mark.parametrize(("status", "body"), [(404, {}), (404, {"error": {"code": "not_found", "message": "m"}})])
-async def test_a_404_that_is_not_about_the_key_does_not_say_that_it_never_arrived(
+async def test_a_404_not_about_the_key_does_not_prove_the_write_never_arrived(
     user: str, status: int, body: Json
 ) -> None:
     assert await answered(lambda _: httpx2.Response(status, json=body)).outcome_of(user, "ap_1", KEY) == Unknown()
@@ -586,13 +594,13 @@ async def test_more_fields_than_the_contract_has_are_ignored(user: str) -> None:
     ],
     ids=["lines", "blank", "long"],
 )
-async def test_a_reason_is_short_and_of_printable_words(user: str, message: str, reason: str) -> None:
+async def test_a_reason_is_short_and_printable(user: str, message: str, reason: str) -> None:
     body = {"error": {"code": "invalid", "message": message}}
     app = answered(lambda _: httpx2.Response(422, json=body))
     assert await app.set_profile_fields(effect(user), {"headline": "x"}) == Refused("invalid", reason)
 
 
-async def test_a_door_that_may_not_act_for_users_asks_nothing_of_the_candidate_app(http: httpx2.AsyncClient) -> None:
+async def test_a_handler_that_may_not_act_for_users_sends_no_request(http: httpx2.AsyncClient) -> None:
     app = CandidateApp(http, "", "", FakeClock(), lambda: "id")
     with pytest.raises(InvalidSettings):
         await app.version_of("auth0|ada", "ap_1", candidate_app.PROFILE)

@@ -27,11 +27,11 @@ def told(board: type[Adzuna] | type[JSearch], advert: dict[str, Any]) -> Advert:
         ({"job_offer_expiration_datetime_utc": "soon", "job_offer_expiration_timestamp": None}, False),
     ],
 )
-def test_an_advert_ends_when_its_board_says_so(more: dict[str, Any], ended: bool) -> None:
+def test_an_advert_expires_when_its_board_says_so(more: dict[str, Any], ended: bool) -> None:
     assert told(JSearch, JOB | more).has_ended(NOW) is ended
 
 
-def test_the_place_is_kept_as_each_board_names_it() -> None:
+def test_a_place_is_kept_as_its_board_names_it() -> None:
     jsearch = told(JSearch, JOB)
     assert (jsearch.place, jsearch.country, jsearch.areas) == ("Cork, IE", "IE", ("Cork",))
     area = ["Éire", "Munster", "Cork"]
@@ -55,7 +55,7 @@ def test_the_place_is_kept_as_each_board_names_it() -> None:
         (None, False),
     ],
 )
-def test_a_link_is_a_web_address_without_a_user_name(url: str | None, kept: bool) -> None:
+def test_a_link_must_be_a_web_address_without_a_user_name(url: str | None, kept: bool) -> None:
     advert = told(Adzuna, {"id": "1", "title": "Baker", "description": "We bake.", "redirect_url": url})
     assert advert.url == (url if kept else "")
 
@@ -71,7 +71,7 @@ def test_a_link_is_a_web_address_without_a_user_name(url: str | None, kept: bool
         ("<style>p { color: red }</style>Rye<!-- no wheat -->", "Rye"),
     ],
 )
-def test_tags_are_removed_also_where_they_are_escaped_and_words_stay(sent: str, kept: str) -> None:
+def test_tags_are_removed_even_if_escaped_and_text_stays(sent: str, kept: str) -> None:
     assert told(JSearch, JOB | {"job_description": sent}).text == kept
 
 
@@ -85,7 +85,7 @@ def test_tags_are_removed_also_where_they_are_escaped_and_words_stay(sent: str, 
         ({"salary_max": 1_000_000_000}, "no pay"),
     ],
 )
-def test_pay_without_a_known_period_is_no_pay_of_a_year(more: dict[str, Any], period: str | None) -> None:
+def test_pay_without_a_known_period_is_not_taken_as_yearly(more: dict[str, Any], period: str | None) -> None:
     pay = told(Adzuna, {"id": 1, "title": "Cellist", **more}).pay
     assert (pay.per if pay else "no pay") == period
 
@@ -110,7 +110,7 @@ def test_pay_without_a_known_period_is_no_pay_of_a_year(more: dict[str, Any], pe
         ("Cellist", "Work from anywhere in the world.", True, "remote", ("anywhere",)),
     ],
 )
-def test_a_way_of_working_is_known_where_it_is_clear(
+def test_a_way_of_working_is_recognized_if_clear(
     title: str, text: str, flag: bool | None, way: str | None, within: tuple[str, ...]
 ) -> None:
     advert = told(JSearch, JOB | {"job_title": title, "job_description": text, "job_is_remote": flag})
@@ -137,5 +137,5 @@ def test_a_way_of_working_is_known_where_it_is_clear(
         ("We sponsor visas for this position. We do not sponsor visas for students in this role.", None),
     ],
 )
-def test_a_clear_statement_on_work_permits_is_recognized_in_an_advert(text: str, visa: str | None) -> None:
+def test_a_clear_statement_about_work_permits_is_recognized(text: str, visa: str | None) -> None:
     assert told(JSearch, JOB | {"job_description": text}).visa == visa

@@ -20,7 +20,7 @@ def raw(unsubscribe: str) -> bytes:
 
 
 @pytest.mark.parametrize("length", [10, 200, 900])
-def test_the_address_that_ends_mails_is_sent_as_it_is(length: int) -> None:
+def test_the_unsubscribe_address_is_sent_unchanged(length: int) -> None:
     url = f"https://agent.example/approve/unsubscribe/{'aB-_' * (length // 4)}"
     head = raw(url).partition(b"\n\n")[0].decode().splitlines()
     assert f"List-Unsubscribe: <{url}>" in head
@@ -28,13 +28,13 @@ def test_the_address_that_ends_mails_is_sent_as_it_is(length: int) -> None:
     assert not [each for each in head if each.startswith(" ") and "nsubscribe" in each]
 
 
-def test_a_mail_without_such_an_address_has_no_such_header() -> None:
+def test_a_mail_without_an_unsubscribe_address_has_no_such_header() -> None:
     assert b"nsubscribe" not in raw("")
 
 
 @pytest.mark.parametrize(
     "url", ["https://a.example/\nBcc: all@example.org", "https://a.example/ b", "https://ä.example/"]
 )
-def test_an_invalid_address_is_sent_nothing(url: str) -> None:
+def test_no_mail_is_sent_to_an_invalid_address(url: str) -> None:
     with pytest.raises(Unavailable):
         raw(url)

@@ -43,7 +43,7 @@ def waited() -> list[float]:
     return []
 
 
-def test_all_references_of_a_container_are_one_call(waited: list[float]) -> None:
+def test_all_references_of_a_container_are_read_in_one_call(waited: list[float]) -> None:
     store = Store()
     found = look_up_all(["ssm:/stage/1", "ssm:/stage/2", "ssm:/stage/1"], store.client, waited.append)
     assert found == {"ssm:/stage/1": "value 1", "ssm:/stage/2": "value 2"}
@@ -51,7 +51,7 @@ def test_all_references_of_a_container_are_one_call(waited: list[float]) -> None
     assert not waited
 
 
-def test_more_than_a_call_takes_are_several_and_secrets_are_found_too(waited: list[float]) -> None:
+def test_references_above_the_limit_take_several_calls_and_include_secrets(waited: list[float]) -> None:
     store = Store()
     references = [*(f"ssm:{name}" for name in store.kept), "secret:one"]
     assert look_up_all(references, store.client, waited.append).keys() == set(references)
@@ -60,7 +60,7 @@ def test_more_than_a_call_takes_are_several_and_secrets_are_found_too(waited: li
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException"])
 @pytest.mark.parametrize("chance", [lambda: 1.0, lambda: 0.0])
-def test_a_throttled_parameter_store_is_waited_for_some_seconds(
+def test_a_throttled_parameter_store_is_retried_for_some_seconds(
     code: str, chance: Callable[[], float], waited: list[float]
 ) -> None:
     store = Store(failures=len(WAITS_SECONDS), code=code)
@@ -84,14 +84,14 @@ def test_a_permanent_error_of_the_parameter_store_is_raised_at_once(waited: list
     assert not waited
 
 
-def test_a_store_that_throttles_on_is_unavailable_and_no_wrong_setting(waited: list[float]) -> None:
+def test_a_store_that_keeps_throttling_is_unavailable_and_not_misconfigured(waited: list[float]) -> None:
     store = Store(failures=99, code="ThrottlingException")
     with pytest.raises(Unavailable):
         look_up_all(["ssm:/stage/1"], store.client, waited.append)
     assert len(store.calls) == len(WAITS_SECONDS) + 1
 
 
-def test_a_store_that_cannot_be_reached_is_tried_again_and_not_for_long(waited: list[float]) -> None:
+def test_an_unreachable_store_is_retried_only_briefly(waited: list[float]) -> None:
     seconds = 0.0
 
     def client(_: str) -> Any:
@@ -105,7 +105,7 @@ def test_a_store_that_cannot_be_reached_is_tried_again_and_not_for_long(waited: 
     assert len(waited) == 2
 
 
-def test_without_credentials_it_is_told_at_once(waited: list[float]) -> None:
+def test_missing_credentials_are_reported_at_once(waited: list[float]) -> None:
     def client(_: str) -> Any:
         raise NoCredentialsError
 
@@ -114,7 +114,7 @@ def test_without_credentials_it_is_told_at_once(waited: list[float]) -> None:
     assert not waited
 
 
-def test_environments_of_one_snapshot_wait_differently() -> None:
+def test_environments_from_one_snapshot_wait_for_different_times() -> None:
     """The state of `random` is part of a snapshot."""
 
     def waits() -> list[float]:

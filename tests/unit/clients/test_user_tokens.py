@@ -102,7 +102,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("token", REFUSED.values(), ids=list(REFUSED))
-def test_a_token_that_is_not_exactly_right_is_refused(token: str) -> None:
+def test_an_invalid_token_is_rejected(token: str) -> None:
     with pytest.raises(Unauthorized):
         user_of(token)
 
@@ -121,45 +121,45 @@ ACCEPTED = {
 
 
 @pytest.mark.parametrize("token", ACCEPTED.values(), ids=list(ACCEPTED))
-def test_the_candidate_apps_token_says_who_is_speaking(token: str) -> None:
+def test_the_candidate_apps_token_identifies_the_user(token: str) -> None:
     assert user_of(token) == USER
 
 
-def test_a_token_is_good_until_the_very_second_it_expires() -> None:
+def test_a_token_is_valid_until_the_second_it_expires() -> None:
     token = signed(exp=NOW + 300)
     assert user_of(token, now=NOW + 299.999) == USER
     with pytest.raises(Unauthorized):
         user_of(token, now=NOW + 300)
 
 
-def test_a_token_that_lives_longer_than_fifteen_minutes_is_refused_until_it_does_not() -> None:
+def test_a_token_is_rejected_while_it_has_over_fifteen_minutes_left() -> None:
     token = signed(exp=LATEST_EXP + 1)
     with pytest.raises(Unauthorized):
         user_of(token, now=NOW)
     assert user_of(token, now=NOW + 1) == USER
 
 
-def test_a_token_that_is_not_yet_in_force_is_refused_until_it_is() -> None:
+def test_a_token_is_rejected_before_its_not_before_time() -> None:
     token = signed(nbf=NOW + CLOCK_SKEW_SECONDS + 1)
     with pytest.raises(Unauthorized):
         user_of(token, now=NOW)
     assert user_of(token, now=NOW + 1) == USER
 
 
-def test_while_a_secret_is_rotated_out_tokens_of_both_are_good() -> None:
+def test_tokens_of_both_secrets_are_valid_during_rotation() -> None:
     rotating = replace(SETTINGS, qwestly_agent_shared_secret=f"{SECRET}, {OLD_SECRET}")
     assert [user_of(signed(secret), rotating) for secret in (SECRET, OLD_SECRET)] == [USER, USER]
     with pytest.raises(Unauthorized):
         user_of(signed(OLD_SECRET), SETTINGS)
 
 
-def test_a_refused_claim_is_not_saved_by_the_second_secret() -> None:
+def test_a_rejected_claim_is_not_accepted_by_the_second_secret() -> None:
     rotating = replace(SETTINGS, qwestly_agent_shared_secret=f"{OLD_SECRET},{SECRET}")
     with pytest.raises(Unauthorized):
         user_of(signed(exp=NOW - 1), rotating)
 
 
-def test_the_longest_token_that_is_read_is_four_kilobytes() -> None:
+def test_a_token_above_four_kilobytes_is_rejected() -> None:
     room = LONGEST_TOKEN_CHARACTERS - len(signed(name=""))
     fitting = signed(name="x" * (room * 3 // 4 - 1))
     assert len(fitting) <= LONGEST_TOKEN_CHARACTERS
@@ -186,24 +186,24 @@ WITH_AUDIENCE = replace(SETTINGS, qwestly_jwt_audience="qwestly-agent-chat", qwe
     ],
     ids=str,
 )
-def test_a_configured_audience_and_issuer_are_demanded(changes: dict[str, Any]) -> None:
+def test_a_configured_audience_and_issuer_are_required(changes: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized):
         user_of(signed_as_it_stands(json.dumps({**CLAIMS, **changes})), WITH_AUDIENCE)
 
 
 @pytest.mark.parametrize("audience", ["qwestly-agent-chat", ["another", "qwestly-agent-chat"]], ids=str)
-def test_a_token_for_us_by_the_configured_issuer_is_good(audience: str | list[str]) -> None:
+def test_a_token_for_us_from_the_configured_issuer_is_valid(audience: str | list[str]) -> None:
     assert user_of(signed(aud=audience, iss="candidate-app"), WITH_AUDIENCE) == USER
 
 
-def test_our_own_issuer_is_refused_even_where_somebody_configured_it() -> None:
+def test_our_own_issuer_is_rejected_even_if_configured() -> None:
     with pytest.raises(Unauthorized):
         user_of(signed(iss=OUR_ISSUER), replace(SETTINGS, qwestly_jwt_issuer=OUR_ISSUER))
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=200))
 @pytest.mark.thorough
-def test_whatever_stands_in_the_header_is_a_token_or_unauthorized(token: str) -> None:
+def test_any_header_is_a_valid_token_or_unauthorized(token: str) -> None:
     with pytest.raises(Unauthorized):
         user_of(token)
 
@@ -219,7 +219,7 @@ def padded(*places: int) -> str:
 
 
 @pytest.mark.parametrize("places", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
-def test_a_token_with_padding_is_refused_though_its_signature_is_right(places: tuple[int, ...]) -> None:
+def test_a_padded_token_is_rejected_despite_a_valid_signature(places: tuple[int, ...]) -> None:
     assert user_of(padded()) == USER
     assert "=" in padded(*places)
     with pytest.raises(Unauthorized):
@@ -229,7 +229,7 @@ def test_a_token_with_padding_is_refused_though_its_signature_is_right(places: t
 @pytest.mark.thorough
 @given(st.data())
 @settings(max_examples=500)
-def test_a_good_token_with_anything_else_in_it_is_unauthorized(data: st.DataObject) -> None:
+def test_a_valid_token_with_anything_added_is_unauthorized(data: st.DataObject) -> None:
     token = signed()
     more = data.draw(st.text(st.one_of(st.sampled_from("=.-_+/ \t\n\0A"), st.characters()), min_size=1, max_size=5))
     begin = data.draw(st.integers(0, len(token)))
@@ -255,7 +255,7 @@ def test_a_good_token_with_anything_else_in_it_is_unauthorized(data: st.DataObje
         max_size=4,
     )
 )
-def test_whatever_a_signed_token_claims_is_a_user_or_unauthorized(claims: dict[str, Any]) -> None:
+def test_any_signed_claims_give_a_user_or_unauthorized(claims: dict[str, Any]) -> None:
     try:
         user = user_of(signed_as_it_stands(json.dumps({**CLAIMS, **claims})))
     except Unauthorized:

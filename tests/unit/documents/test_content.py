@@ -57,7 +57,7 @@ def draft(kind: TailoredKind, *claims: Claim, section: str = POSITIONS, more: Se
     )  # fmt: skip
 
 
-def test_a_sentence_stands_under_the_position_that_it_quotes_or_names() -> None:
+def test_a_sentence_is_listed_under_the_position_it_quotes_or_names() -> None:
     content = content_of(
         draft(
             "resume",
@@ -73,7 +73,7 @@ def test_a_sentence_stands_under_the_position_that_it_quotes_or_names() -> None:
     assert blocks["Also"] == ("Rows",)
 
 
-def test_a_line_of_a_resume_stands_under_its_employer_wherever_it_was_quoted_from() -> None:
+def test_a_resume_line_is_listed_under_its_employer_wherever_quoted() -> None:
     passage = DOCUMENT.model_copy(update={"id": "document:2", "text": "Cook, Fabrikam\nRan the shop 0.\nI sing."})
     made = draft(
         "resume",
@@ -85,7 +85,7 @@ def test_a_line_of_a_resume_stands_under_its_employer_wherever_it_was_quoted_fro
     assert (blocks["Cook, Fabrikam"], blocks["Also"]) == (("Ran a shop",), ("Sings",))
 
 
-def test_no_position_is_left_out_and_each_has_its_time() -> None:
+def test_every_position_is_listed_with_its_dates() -> None:
     content = content_of(draft("resume", claim("Rows", "document:1", "I row.")), {"name": "Maya"})
     positions = [block for block in content.blocks if block.level == 2 and block.heading != "Also"]
     assert [block.heading for block in positions] == [
@@ -96,7 +96,7 @@ def test_no_position_is_left_out_and_each_has_its_time() -> None:
     assert {block.aside for block in positions} == {"Apr 2019 – present"}
 
 
-def test_a_sentence_that_could_be_of_two_positions_stands_under_none() -> None:
+def test_a_sentence_that_fits_two_positions_is_listed_under_neither() -> None:
     content = content_of(draft("resume", claim("Worked at Ledgerline Labs", "document:1", "I row.")), {"name": "Maya"})
     assert next(block for block in content.blocks if block.heading == "Also").lines == ("Worked at Ledgerline Labs",)
 
@@ -118,25 +118,25 @@ def test_a_letter_in_german_greets_in_german() -> None:
         (["病棟を率いました", "8人を育てました。"], "病棟を率いました。8人を育てました。"),
     ],
 )
-def test_a_letter_has_paragraphs_of_sentences(said: list[str], paragraph: str) -> None:
+def test_a_letter_groups_its_sentences_into_paragraphs(said: list[str], paragraph: str) -> None:
     made = draft("cover_letter", *(claim(each, "employment:1", "PM") for each in said), section="letter")
     assert content_of(made, {"name": "Maya"}).blocks[1].lines == (paragraph,)
 
 
-def test_a_letter_whose_own_language_is_unclear_greets_in_that_of_the_advert() -> None:
+def test_a_letter_in_an_unclear_language_greets_in_the_adverts_language() -> None:
     made = draft("cover_letter", claim("Pricing.", "employment:1", "Senior PM"), section="letter")
     made.parts["advert"]["text"] = "Wir suchen eine Leiterin für das Produkt und die Preise."
     assert content_of(made, {"name": "Maya"}).blocks[0].lines == ("Guten Tag,",)
 
 
-def test_dates_stand_in_the_form_of_the_language() -> None:
+def test_dates_use_the_format_of_the_language() -> None:
     said = "Ich habe bei Northwind Pay ein Team von acht Leuten geführt und die Preise verantwortet."
     made = draft("resume", claim(said, "employment:1", "Senior PM"), more=[read(0, "Fabrikam", "Cook", "2011", "2013")])
     blocks = {block.heading: block.aside for block in content_of(made, {"name": "Maya"}).blocks}
     assert (blocks["Senior PM, Northwind Pay"], blocks["Cook, Fabrikam"]) == ("04/2019 – heute", "2011 – 2013")
 
 
-def test_the_name_of_the_file_is_plain() -> None:
+def test_the_file_name_is_plain() -> None:
     assert content_of(
         draft("resume", claim("Rows", "document:1", "I row."), section=SUMMARY), {"name": "Maya Okafor"}
     ).name == ("resume-maya-okafor-kestrel-co-gmbh")
@@ -149,7 +149,7 @@ def headings(draft: Draft) -> list[str]:
     return [block.heading for block in content_of(draft, {"name": "Maya"}).blocks if block.level == 2]
 
 
-def test_a_position_that_only_the_resume_has_stands_in_its_time_with_what_it_says_of_it() -> None:
+def test_a_position_only_in_the_resume_is_placed_by_date_with_its_lines() -> None:
     older, newest = read(0, "Fabrikam", "Cook", "2011", "2013"), read(1, "Contoso", "Chef", "2020-05", "heute")
     ran = claim("Ran the shop", older.id, "Ran the shop 0.")
     made = draft("resume", ran, claim("Owns pricing", "employment:2", "PM, Ledgerline"), more=[older, newest])
@@ -170,7 +170,7 @@ def test_a_position_that_only_the_resume_has_stands_in_its_time_with_what_it_say
         read(0, "Ledgerline", "Product Manager", "2019-04", "heute"),
     ],
 )
-def test_resume_lines_of_a_position_stand_under_it(same: Evidence) -> None:
+def test_a_positions_resume_lines_are_listed_under_it(same: Evidence) -> None:
     made = draft("resume", claim("Ran the shop", same.id, "Ran the shop 0."), more=[same])
     assert headings(made) == ["Senior PM, Northwind Pay", "PM, Ledgerline", "Intern, Ledgerline Labs"]
     blocks = content_of(made, {"name": "Maya"}).blocks
@@ -187,10 +187,10 @@ def test_resume_lines_of_a_position_stand_under_it(same: Evidence) -> None:
         read(0, "", "PM", "2019-04", "present"),
     ],
 )
-def test_another_position_at_the_same_employer_is_another_position(other: Evidence) -> None:
+def test_positions_at_the_same_employer_are_kept_apart(other: Evidence) -> None:
     assert len(headings(draft("resume", claim("Rows", "document:1", "I row."), more=[other]))) == 5
 
 
-def test_two_positions_of_the_resume_are_never_taken_for_one() -> None:
+def test_two_resume_positions_are_never_merged() -> None:
     two = [read(0, "Contoso", "Chef", "2017", "2017"), read(1, "Contoso", "Chef", "2017", "2017")]
     assert headings(draft("resume", claim("Rows", "document:1", "I row."), more=two)).count("Chef, Contoso") == 2

@@ -24,7 +24,7 @@ CONTENT = Content(
 )
 
 
-def test_a_docx_is_read_by_our_own_reader_in_its_order() -> None:
+def test_our_own_reader_reads_a_docx_in_order() -> None:
     lines = [line for line in text_of_docx(file_of(CONTENT, "docx")).splitlines() if line.strip()]
     assert lines == [
         "Zoë Ångström", "Engineer · Łódź", "zoe@example.org", "Experience", "Engineer, A & B", "2019-04 – present",
@@ -32,7 +32,7 @@ def test_a_docx_is_read_by_our_own_reader_in_its_order() -> None:
     ]  # fmt: skip
 
 
-def test_a_docx_has_no_table_box_or_column_and_names_only_parts_that_are_there() -> None:
+def test_a_docx_has_no_tables_boxes_or_columns_and_no_missing_parts() -> None:
     with zipfile.ZipFile(io.BytesIO(file_of(CONTENT, "docx"))) as archive:
         assert archive.testzip() is None
         names, document = set(archive.namelist()), archive.read("word/document.xml").decode()
@@ -47,7 +47,7 @@ def test_the_same_document_gives_the_same_bytes() -> None:
     assert file_of(CONTENT, "docx") == file_of(CONTENT, "docx")
 
 
-def test_markdown_has_headings_and_lists_and_takes_text_as_text() -> None:
+def test_markdown_has_headings_and_lists_and_escapes_text() -> None:
     lines = file_of(CONTENT, "md").decode().splitlines()
     assert lines[0] == "# Zoë Ångström"
     assert "### Engineer, A & B" in lines
@@ -57,7 +57,7 @@ def test_markdown_has_headings_and_lists_and_takes_text_as_text() -> None:
 
 
 @pytest.mark.parametrize("format", ["docx", "md", "html"])
-def test_strangers_text_is_escaped_in_each_format(format: Format) -> None:
+def test_third_party_text_is_escaped_in_each_format(format: Format) -> None:
     content = Content(HOSTILE, HOSTILE, HOSTILE, (Block(HOSTILE, 1, HOSTILE, (HOSTILE,), is_list=True),), "x")
     file = file_of(content, format)
     if format == "docx":
@@ -67,7 +67,7 @@ def test_strangers_text_is_escaped_in_each_format(format: Format) -> None:
     assert format == "html" or "[a](" not in file.decode()
 
 
-def test_a_page_to_print_loads_nothing() -> None:
+def test_a_printable_page_loads_nothing() -> None:
     page = file_of(CONTENT, "html").decode()
     assert "default-src 'none'" in page
     assert "<h3>Engineer, A &amp; B</h3>" in page
@@ -75,7 +75,7 @@ def test_a_page_to_print_loads_nothing() -> None:
 
 
 @pytest.mark.parametrize("is_hebrew", [True, False])
-def test_dates_and_addresses_of_a_page_in_hebrew_stand_at_its_right(is_hebrew: bool) -> None:
+def test_a_hebrew_pages_dates_and_addresses_are_on_the_right(is_hebrew: bool) -> None:
     block = Block("אחות אחראית", 2, "2015-04 – 2019-03", ("ניהלתי צוות של 12 אחיות.", "Python, SQL"), is_list=True)
     content = Content("נועה לוי", "חיפה", "noa@example.org", (block,), "resume") if is_hebrew else CONTENT
     with zipfile.ZipFile(io.BytesIO(file_of(content, "docx"))) as archive:

@@ -17,7 +17,7 @@ def decayed(importance: float, created_at: float, now: float) -> float:
 
 
 @given(IMPORTANCE, CREATED, IMPORTANCE, CREATED, st.floats(0, 3 * TAU_SECONDS))
-def test_the_order_is_that_of_decayed_importance_now_and_later(
+def test_memories_are_ordered_by_decayed_importance_now_and_later(
     importance: float, created: float, other: float, other_created: float, later: float
 ) -> None:
     mine, theirs = salience(importance, created), salience(other, other_created)
@@ -27,18 +27,18 @@ def test_the_order_is_that_of_decayed_importance_now_and_later(
 
 
 @given(st.floats(-1, 2), CREATED)
-def test_an_importance_beyond_its_range_counts_as_the_nearest_in_it(importance: float, created: float) -> None:
+def test_an_out_of_range_importance_is_clamped(importance: float, created: float) -> None:
     assert salience(0.01, created) <= salience(importance, created) <= salience(1, created)
 
 
-def test_the_younger_of_two_equally_important_memories_comes_first() -> None:
+def test_the_newer_of_two_equally_important_memories_comes_first() -> None:
     assert salience(0.5, NOW) > salience(0.5, NOW - 1)
 
 
 @given(IMPORTANCE, CREATED)
-def test_stored_importance_decays_to_that_of_today(importance: float, created: float) -> None:
+def test_stored_importance_decays_to_todays_value(importance: float, created: float) -> None:
     assert math.isclose(present(salience(importance, created), NOW), decayed(importance, created, NOW), rel_tol=1e-6)
 
 
-def test_ninety_days_weigh_as_much_as_a_factor_of_e() -> None:
+def test_importance_decays_by_a_factor_of_e_in_ninety_days() -> None:
     assert math.isclose(salience(1 / math.e, NOW), salience(1, NOW - TAU_SECONDS))

@@ -25,14 +25,14 @@ def stone(vector: list[float]) -> Tombstone:
 
 
 @pytest.mark.parametrize("cosine", [-0.2, 0.0, 0.3, 0.6, 0.75, 0.9, 0.99])
-def test_the_cosine_is_estimated_from_the_signature(cosine: float) -> None:
+def test_the_cosine_is_estimated_from_signatures(cosine: float) -> None:
     chance = random.Random(7)
     errors = [stone(one).cosine(other) - cosine for one, other in (pair(chance, cosine) for _ in range(20))]
     assert abs(sum(errors) / len(errors)) < 0.06
     assert sqrt(sum(each * each for each in errors) / len(errors)) < 0.12
 
 
-def test_a_vector_has_one_signature_in_every_process_and_version() -> None:
+def test_a_vector_has_the_same_signature_in_every_process_and_version() -> None:
     signature = signature_of([1.0, -2.0, 0.5])
     assert (len(signature), signature.hex()[:16]) == (32, "666f7da8d4d36d91")
     assert stone([1.0, -2.0, 0.5]).cosine([2.0, -4.0, 1.0]) == 1.0
@@ -49,9 +49,7 @@ def test_a_vector_has_one_signature_in_every_process_and_version() -> None:
         ("Earns 1.5 million", "Earns 15 million", False),
     ],
 )
-def test_a_hash_is_of_what_it_says_but_for_blanks_case_quotation_marks_and_its_end(
-    one: str, other: str, same: bool
-) -> None:
+def test_a_hash_ignores_blanks_case_quotation_marks_and_final_punctuation(one: str, other: str, same: bool) -> None:
     assert (folded(one) == folded(other)) == same
     assert (hashes_of("u", one, "") == hashes_of("u", other, "")) == same
     assert hashes_of("u", one, "").isdisjoint(hashes_of("v", one, ""))
@@ -61,12 +59,12 @@ def test_a_hash_is_of_what_it_says_but_for_blanks_case_quotation_marks_and_its_e
     ("quote", "telling"),
     [("Yes", False), ("in Lisbon", False), ("I have diabetes", True), ("はい", False), ("我住在里斯本市", True)],
 )
-def test_a_short_quote_tells_nothing_by_itself(quote: str, telling: bool) -> None:
+def test_a_short_quote_has_no_tombstone_hash_of_its_own(quote: str, telling: bool) -> None:
     assert is_telling(quote) == telling
     assert len(hashes_of("u", "Said something.", quote)) == 1 + telling
 
 
-def test_a_text_without_a_shared_content_stem_is_no_retelling() -> None:
+def test_a_text_without_a_shared_content_stem_is_not_a_retelling() -> None:
     stems = stem_hashes("u", "Worked as a nurse in Porto", "I was a nurse in Porto")
     tombstone = Tombstone("t", "u", frozenset(), stems=stems)
     assert tombstone.may_share_stem("Three years of nursing and nurses")

@@ -38,7 +38,7 @@ def labelled() -> Iterator[tuple[int, str, str, Statement, list[FoundQuote]]]:
                 yield each["n"], mark, words, statement, quotes
 
 
-def test_the_words_that_a_person_gave_for_a_mark_are_taken() -> None:
+def test_the_users_words_for_a_marked_figure_are_accepted() -> None:
     refused = {n for n, mark, words, statement, quotes in labelled() if not says(words, mark, statement, quotes)}
     assert refused == NOT_READ
 

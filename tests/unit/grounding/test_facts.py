@@ -101,7 +101,7 @@ def facts_of(statement: str, quotes: list[str]) -> Facts:
         ("6.2 miles", "6,2 millas", "es"),
     ],
 )
-def test_the_same_figure_in_another_form_is_the_same(statement: str, quote: str, language: str) -> None:
+def test_a_figure_in_another_form_is_the_same_figure(statement: str, quote: str, language: str) -> None:
     assert _figures(facts(statement, quote, language)) == ((), ())
 
 
@@ -165,7 +165,7 @@ def test_the_same_figure_in_another_form_is_the_same(statement: str, quote: str,
         ("110.000 Meilen im Jahr", "Unos 110.000 km al año", "de"),
     ],
 )
-def test_another_figure_date_or_unit_is_refused_or_marked(statement: str, quote: str, language: str) -> None:
+def test_a_different_figure_date_or_unit_is_rejected_or_marked(statement: str, quote: str, language: str) -> None:
     found = facts(statement, quote, language)
     assert found.missing or found.unread
 
@@ -180,7 +180,7 @@ def test_another_figure_date_or_unit_is_refused_or_marked(statement: str, quote:
         ("Led nine engineers", "led 8 engineers"),
     ],
 )
-def test_a_statement_that_contradicts_the_quotes_only_figure_is_refused(statement: str, quote: str) -> None:
+def test_a_statement_contradicting_the_quotes_only_figure_is_rejected(statement: str, quote: str) -> None:
     assert facts(statement, quote).missing
 
 
@@ -201,7 +201,7 @@ def test_a_statement_that_contradicts_the_quotes_only_figure_is_refused(statemen
         ("Led 12 engineers", ["7 engineers in Lyon", "5 engineers in Graz"]),
     ],
 )
-def test_a_figure_that_one_step_of_arithmetic_gives_is_marked(statement: str, quotes: list[str]) -> None:
+def test_a_figure_derivable_in_one_arithmetic_step_is_marked(statement: str, quotes: list[str]) -> None:
     found = facts_of(statement, quotes)
     assert found.missing == ()
     assert found.unread
@@ -251,7 +251,7 @@ def test_a_figure_that_one_step_of_arithmetic_gives_is_marked(statement: str, qu
         ("Led 19 engineers", ["7 engineers in 2019", "12 engineers now"]),
     ],
 )
-def test_a_figure_of_two_that_do_not_belong_together_is_marked(statement: str, quotes: list[str]) -> None:
+def test_a_figure_combining_unrelated_figures_is_marked(statement: str, quotes: list[str]) -> None:
     found = facts_of(statement, quotes)
     assert found.missing == ()
     assert found.unread
@@ -267,7 +267,7 @@ def test_a_figure_of_two_that_do_not_belong_together_is_marked(statement: str, q
         ("Dix-huit mois", "un an et demi", "fr"),
     ],
 )
-def test_a_figure_that_code_cannot_read_whole_is_left_to_the_judge(statement: str, quote: str, language: str) -> None:
+def test_a_figure_code_cannot_fully_parse_is_left_to_the_judge(statement: str, quote: str, language: str) -> None:
     found = facts(statement, quote, language)
     assert found.missing == ()
     assert found.unread
@@ -358,31 +358,31 @@ def test_implied_and_two_step_figures_are_left_to_the_judge(statement: str, quot
         ("Since 2018", "15-18 at Bosch"),
     ],
 )
-def test_a_figure_that_may_be_a_slip_is_left_to_the_judge(statement: str, quote: str) -> None:
+def test_a_figure_that_may_be_a_typo_is_left_to_the_judge(statement: str, quote: str) -> None:
     found = facts(statement, quote)
     assert found.missing == ()
     assert found.unread
 
 
-def test_a_percentage_may_leave_its_sign_to_the_other_one() -> None:
+def test_one_percent_sign_is_enough_for_two_percentages() -> None:
     assert facts("Food cost fell by seven percentage points", "food cost was 38%, i got it to 31").missing == ()
 
 
-def test_a_quote_that_cuts_a_figure_does_not_hold_it() -> None:
+def test_a_quote_that_truncates_a_figure_does_not_support_it() -> None:
     assert facts("Led 80 people", "led 80", source="led 80,000 people").unread == ("80",)
 
 
 @pytest.mark.parametrize("behind", ["\nJul. 2011 – Dec. 2016: first pilot", "\ndepuis l'an dernier je partage"])
-def test_a_figure_does_not_go_on_in_the_next_line(behind: str) -> None:
+def test_a_figure_does_not_continue_on_the_next_line(behind: str) -> None:
     assert _figures(facts("A crew of 6", "crew of 6", source=f"crew of 6{behind}")) == ((), ())
 
 
-def test_a_figure_beside_the_quote_must_be_quoted_too() -> None:
+def test_a_figure_next_to_the_quote_must_be_quoted_too() -> None:
     [why] = facts("Led 8 people", "9 people in York", source="Led 8 people in Leeds; 9 people in York").missing
     assert why == "“8” stands beside its quotes and not in them: quote it too."
 
 
-def test_the_fields_of_a_quoted_source_are_known() -> None:
+def test_figures_in_a_quoted_sources_fields_are_supported() -> None:
     assert facts("Cook from 2016 to 2019", "Cook", **{"from": "2016", "to": "2019-04"}).unread == ()
 
 
@@ -432,7 +432,7 @@ WORDS = [
 @example("9" * 5000, "+49 " * 2000, "en")
 @example("5 ſ, 3 mİn, 2 Auguſt 2019", "a tenth of a ſecond", "en")
 @example("\ud800 5 kg", "٥ kg", "de")
-def test_no_hostile_text_raises(text: str, quoted: str, language: str) -> None:
+def test_hostile_text_does_not_raise(text: str, quoted: str, language: str) -> None:
     for figure in figures(text, language):
         assert 0 <= figure.start < figure.end <= len(text)
     source = QuotedSource(id="s", text=f"x {quoted} x", language=language)
@@ -458,13 +458,13 @@ def test_no_text_raises(text: str, language: str) -> None:
 
 
 @given(st.integers(2, 10**9), st.sampled_from(["en", "de", "es", "fr", "pt"]))
-def test_a_number_is_itself_with_and_without_groups(number: int, language: str) -> None:
+def test_a_number_is_the_same_with_and_without_digit_groups(number: int, language: str) -> None:
     for grouped in (f"{number:,}", f"{number:,}".replace(",", "."), f"{number:,}".replace(",", "\u202f")):
         assert _figures(facts(f"x {number} x", f"x {grouped} x", language)) == ((), ())
 
 
 @pytest.mark.thorough
-def test_every_quote_of_the_claims_is_found_and_no_claim_raises() -> None:
+def test_every_labelled_quote_is_found_and_no_claim_raises() -> None:
     for person in people():
         sources = {each["id"]: source_of(each) for each in person["sources"]}
         for claim in person["claims"]:

@@ -57,13 +57,13 @@ async def silent(_: Sequence[Question]) -> Mapping[int, Judged]:
     return {}
 
 
-def test_a_meaning_that_the_judge_finds_in_the_quote_is_supported() -> None:
+def test_a_meaning_the_judge_finds_in_the_quote_is_supported() -> None:
     [verdict] = verdicts(statement("Runs the night shift with 12 nurses."), judge=yes)
     assert verdict == GroundingVerdict(outcome="supported")
 
 
 @pytest.mark.parametrize("judge", [None, away, silent], ids=["none", "away", "silent"])
-def test_without_a_judge_nothing_is_supported_and_nothing_true_refused(judge: Judge | None) -> None:
+def test_without_a_judge_nothing_is_supported_and_no_truth_is_rejected(judge: Judge | None) -> None:
     first, second = verdicts(
         statement("Runs the night shift."), statement("Leads 21 nurses.", "with 12 nurses"), judge=judge
     )
@@ -71,7 +71,7 @@ def test_without_a_judge_nothing_is_supported_and_nothing_true_refused(judge: Ju
     assert (second.outcome, second.refused_by) == ("refused", "facts")
 
 
-def test_a_judge_that_always_says_yes_lets_no_figure_and_no_quote_pass() -> None:
+def test_a_yes_saying_judge_cannot_pass_false_figures_or_quotes() -> None:
     wrong = (
         statement("Leads 21 nurses.", "with 12 nurses"),
         statement("Runs the ICU.", "I run the ICU"),
@@ -88,12 +88,12 @@ def test_a_judge_that_always_says_yes_lets_no_figure_and_no_quote_pass() -> None
     ]
 
 
-def test_a_yes_counts_only_with_words_inside_the_quote() -> None:
+def test_a_judges_yes_counts_only_with_words_from_the_quote() -> None:
     [verdict] = verdicts(statement("Runs the night shift."), judge=yes_out_of_nothing)
     assert (verdict.outcome, verdict.refused_by, verdict.reasons) == ("refused", "judge", (NO_SPAN,))
 
 
-def test_a_yes_with_a_reason_against_it_is_a_no() -> None:
+def test_a_judges_yes_with_a_reason_against_it_is_a_no() -> None:
     async def torn(questions: Sequence[Question]) -> Mapping[int, Judged]:
         return {q.number: Judged(id=q.number, span="the night shift", why="It is a ward.") for q in questions}
 
@@ -101,12 +101,12 @@ def test_a_yes_with_a_reason_against_it_is_a_no() -> None:
     assert (verdict.outcome, verdict.reasons) == ("refused", ("It is a ward.",))
 
 
-def test_a_no_without_a_reason_has_ours() -> None:
+def test_a_judges_no_without_a_reason_gets_a_default_reason() -> None:
     [verdict] = verdicts(statement("Runs the ICU."), judge=no)
     assert verdict.reasons == (NOT_SAID,)
 
 
-def test_statements_are_judged_apart_by_the_lowest_trust_of_their_sources() -> None:
+def test_statements_are_judged_in_groups_by_their_sources_lowest_trust() -> None:
     asked: list[list[int]] = []
 
     async def noted(questions: Sequence[Question]) -> Mapping[int, Judged]:
@@ -128,7 +128,7 @@ def test_statements_are_judged_apart_by_the_lowest_trust_of_their_sources() -> N
     assert asked == [[0, 2], [1]], "and what code refused costs nothing"
 
 
-def test_a_trust_that_nobody_knows_is_the_lowest() -> None:
+def test_an_unknown_trust_is_the_lowest() -> None:
     strange = SAID.model_copy(update={"trust": "of a kind to come"})
     [verdict] = asyncio.run(ground([statement("Runs shifts.")], {"s1": strange}, yes))
     assert verdict.outcome == "supported"
@@ -181,7 +181,7 @@ def _knows(question: Question) -> Judged:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_with_an_ideal_judge_no_lie_passes_and_a_hundredth_of_what_is_true_is_lost() -> None:
+def test_with_an_ideal_judge_no_lie_passes_and_at_most_1_percent_of_truths_is_lost() -> None:
     true = by_code = lost = 0
     for cases in PEOPLE:
 
@@ -211,7 +211,7 @@ TEXT = st.one_of(st.text(max_size=60), st.lists(st.one_of(FRAGMENTS, st.text(max
 @pytest.mark.thorough
 @settings(max_examples=TEXTS, deadline=None)
 @given(TEXT, TEXT, st.integers(0, 80), st.integers(0, 80), st.sampled_from(["", "en", "de", "es", "fr", "pt", "pl"]))
-def test_no_text_raises_and_none_is_supported_without_words_that_exist(
+def test_arbitrary_text_neither_raises_nor_is_supported_without_real_words(
     said: str, stated: str, start: int, length: int, language: str
 ) -> None:
     source = QuotedSource(id="s", text=said, language=language, fields={"title": stated})
@@ -236,7 +236,7 @@ PIECES = (
 
 
 @pytest.mark.thorough
-def test_a_hostile_neighbour_changes_no_other_verdict() -> None:
+def test_a_hostile_statement_does_not_change_other_verdicts() -> None:
     """With a judge that answers by the JSON that it is given."""
     chance = random.Random(14)
 

@@ -68,7 +68,7 @@ class Recorded(list[JudgedPlant]):
         return self.errs
 
 
-def test_each_request_has_one_lie_made_of_its_own_statements_which_no_quote_says() -> None:
+def test_each_judge_request_contains_one_planted_lie_unsupported_by_any_quote() -> None:
     judge, recorded, kinds = Asked(on_plants=False), Recorded(), Counter[str]()
     batches = people()[:: count(1, 1, small=5)]
     for cases in batches:
@@ -85,7 +85,7 @@ def test_each_request_has_one_lie_made_of_its_own_statements_which_no_quote_says
     assert {each.language for each in recorded} >= {"de", "en", "es", "fr", "pt"}
 
 
-def test_another_employer_of_the_same_person_is_planted() -> None:
+def test_the_planted_lie_can_use_another_employer_of_the_user() -> None:
     lies = set[str]()
     for number in range(20):
         judge = Asked(on_plants=False)
@@ -97,7 +97,7 @@ def test_another_employer_of_the_same_person_is_planted() -> None:
 
 
 @pytest.mark.parametrize("errs", [False, True])
-def test_a_passed_lie_costs_a_judge_that_errs_too_often_its_answers(errs: bool) -> None:
+def test_a_passed_lie_invalidates_the_answers_of_an_unreliable_judge(errs: bool) -> None:
     recorded = Recorded()
     recorded.errs = errs
     [verdict] = asyncio.run(ground([TRUE], SOURCES, Asked(on_plants=True), recorded))
@@ -105,7 +105,7 @@ def test_a_passed_lie_costs_a_judge_that_errs_too_often_its_answers(errs: bool) 
     assert verdict.outcome == ("unchecked" if errs else "supported")
 
 
-def test_a_refused_lie_costs_nothing_whatever_was_passed_before() -> None:
+def test_a_rejected_lie_invalidates_nothing_despite_earlier_errors() -> None:
     recorded = Recorded()
     recorded.errs = True
     [verdict] = asyncio.run(ground([TRUE], SOURCES, Asked(on_plants=False), recorded))
@@ -113,14 +113,14 @@ def test_a_refused_lie_costs_nothing_whatever_was_passed_before() -> None:
     assert verdict.outcome == "supported"
 
 
-def test_a_lie_made_of_what_the_judge_refuses_says_nothing_of_it() -> None:
+def test_a_lie_made_from_a_rejected_statement_is_not_recorded() -> None:
     recorded = Recorded()
     [verdict] = asyncio.run(ground([TRUE], SOURCES, Asked(on_plants=True, on_others=False), recorded))
     assert verdict.outcome == "refused"
     assert not recorded
 
 
-def test_nothing_is_planted_where_nothing_is_published() -> None:
+def test_no_lie_is_planted_if_nothing_is_published() -> None:
     judge = Asked(on_plants=True)
     asyncio.run(ground([TRUE], SOURCES, judge))
     assert not judge.plants
@@ -140,7 +140,7 @@ def rings_after(rate: float, plants: int, chance: random.Random) -> int | None:
     return None
 
 
-def test_one_lie_of_five_is_told_soon_and_one_of_fifty_hardly_ever() -> None:
+def test_a_judge_passing_1_in_5_lies_is_detected_soon_and_1_in_50_hardly_ever() -> None:
     chance = random.Random(75)
     bad = [rings_after(0.2, WINDOW, chance) for _ in range(100)]
     good = [rings_after(0.02, WINDOW, chance) for _ in range(100)]

@@ -20,7 +20,7 @@ CHAT = QuotedSource(id="s1", text="i run the bar at “Night Owl”.\nMoved  to 
         ("bar at “Night Owl”. Moved", "bar at “Night Owl”.\nMoved"),
     ],
 )
-def test_case_blanks_quotation_marks_and_compatibility_make_no_difference(quote: str, stands: str) -> None:
+def test_quotes_ignore_case_blanks_quotation_marks_and_compatibility_forms(quote: str, stands: str) -> None:
     found = find_quote(Quote(source="s1", text=quote), {"s1": CHAT})
     assert found
     assert found.text == stands
@@ -54,36 +54,36 @@ SET = QuotedSource(
         ("development-of", None),
     ],
 )
-def test_typography_makes_no_difference_to_a_quote(quote: str, stands: str | None) -> None:
+def test_typography_does_not_affect_quotes(quote: str, stands: str | None) -> None:
     found = find_quote(Quote(source="s1", text=quote), {"s1": SET})
     assert (found and found.text) == stands
 
 
 @pytest.mark.parametrize("quote", ["I ran the bar", "the ba", "orto in 2019", "in 201", "", "  ", "“”", "bar … Owl"])
-def test_other_words_and_parts_of_words_do_not_stand_there(quote: str) -> None:
+def test_other_words_and_parts_of_words_are_not_found(quote: str) -> None:
     assert find_quote(Quote(source="s1", text=quote), {"s1": CHAT}) is None
 
 
-def test_a_source_that_is_not_there_holds_nothing() -> None:
+def test_a_missing_source_contains_no_quote() -> None:
     assert find_quote(Quote(source="s2", text="i run the bar"), {"s1": CHAT}) is None
 
 
-def test_the_sentence_of_a_quote_is_shown_whole() -> None:
+def test_the_whole_sentence_around_a_quote_is_shown() -> None:
     found = find_quote(Quote(source="s1", text="porto"), {"s1": CHAT})
     assert found
     assert found.sentence == "Moved  to Porto in 2019!"
 
 
-def test_a_script_without_blanks_has_no_words_to_cut() -> None:
+def test_a_quote_in_a_script_without_blanks_can_start_anywhere() -> None:
     assert find_span("東京で働", "私は東京で働いています")
 
 
 @given(st.text(max_size=60), st.integers(0, 60), st.integers(0, 60))
-def test_whatever_is_cut_out_of_a_text_is_found_or_refused(text: str, start: int, end: int) -> None:
+def test_any_excerpt_of_a_text_is_found_or_rejected(text: str, start: int, end: int) -> None:
     span = find_span(text[start:end], text)
     assert span is None or 0 <= span[0] < span[1] <= len(text)
 
 
 @given(st.text(alphabet="abé '“”\n", max_size=30))
-def test_a_whole_text_stands_in_itself(text: str) -> None:
+def test_a_whole_text_is_found_in_itself(text: str) -> None:
     assert (find_span(text, text) is None) == (not text.strip(" '“”\n"))

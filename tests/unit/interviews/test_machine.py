@@ -66,7 +66,7 @@ def statement(text: str, *aspects: str, topic: str = "Acme") -> DraftSentence:
 # --- topics --------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_of_the_highest_priority_is_asked_about() -> None:
+def test_the_first_topic_of_the_highest_priority_is_asked_about() -> None:
     interview = add_topic(add_topic(add_topic(Interview(), "A"), "B", priority=5), "C", priority=5)
     assert [(each.title, each.status) for each in activate_next(interview).topics] == [
         ("A", "backlog"),
@@ -75,7 +75,7 @@ def test_the_first_of_the_highest_priority_is_asked_about() -> None:
     ]
 
 
-def test_a_person_who_switches_finds_the_other_topic_where_it_was() -> None:
+def test_switching_topics_keeps_the_other_topics_state() -> None:
     interview = after(interview_about("A", "B"), 20, 20)
     switched = activate(interview, "b")
     assert (switched.active and switched.active.title, switched.topics[0].status) == ("B", "backlog")
@@ -84,7 +84,7 @@ def test_a_person_who_switches_finds_the_other_topic_where_it_was() -> None:
     assert back.active.turns == 2
 
 
-def test_a_completed_topic_is_reopened_only_by_the_person() -> None:
+def test_only_the_user_reopens_a_completed_topic() -> None:
     interview = complete(interview_about("A", "B"), "A")
     assert activate(interview, "A") == interview
     assert activate(interview, "A", by_person=True).topics[0].status == "active"
@@ -94,7 +94,7 @@ def active_of(interview: Interview) -> str:
     return interview.active.title if interview.active else ""
 
 
-def test_the_person_orders_the_topics_and_the_first_is_asked_about_at_once() -> None:
+def test_the_user_orders_the_topics_and_the_first_is_asked_about_at_once() -> None:
     ordered = prioritize(interview_about("A", "B", "C"), ["C", "A"])
     assert active_of(ordered) == "C"
     assert active_of(complete(ordered, "C")) == "A"
@@ -102,7 +102,7 @@ def test_the_person_orders_the_topics_and_the_first_is_asked_about_at_once() -> 
     assert active_of(apply_decision(ordered, NextMove(topics=[nine], topic="B"), SAID, 1.0)) == "C"
 
 
-def test_a_topic_of_a_higher_priority_is_next_unless_this_one_is_being_summed_up() -> None:
+def test_a_higher_priority_topic_is_next_unless_one_is_being_summarized() -> None:
     nine = NextMove(topics=[ProposedTopic(title="B", aspects=["what"], priority=9)])
     interview = interview_about("A")
     assert active_of(apply_decision(interview, nine, SAID, 1.0)) == "B"
@@ -113,7 +113,7 @@ def test_a_topic_of_a_higher_priority_is_next_unless_this_one_is_being_summed_up
     assert [active_of(interview), active_of(once)] == ["A", "B"]
 
 
-def test_a_topic_that_a_model_switches_to_or_that_its_person_chooses_is_kept() -> None:
+def test_a_topic_chosen_by_the_model_or_the_user_stays_active() -> None:
     interview = interview_about("A", "B", "C")
     switched = apply_decision(interview, NextMove(topic="B"), SAID, 1.0)
     assert active_of(apply_decision(switched, NextMove(), SAID, 1.0)) == "B"
@@ -122,7 +122,7 @@ def test_a_topic_that_a_model_switches_to_or_that_its_person_chooses_is_kept() -
     assert active_of(apply_decision(chosen, NextMove(topics=[nine]), SAID, 1.0)) == "C"
 
 
-def test_a_topic_that_was_only_mentioned_comes_last() -> None:
+def test_a_merely_mentioned_topic_comes_last() -> None:
     mentioned = NextMove(topics=[ProposedTopic(title="B", priority=9)])
     interview = apply_decision(interview_about("A"), mentioned, SAID, 1.0)
     assert [(each.title, each.status) for each in interview.topics] == [("A", "active"), ("B", "mentioned")]
@@ -132,7 +132,7 @@ def test_a_topic_that_was_only_mentioned_comes_last() -> None:
     assert apply_decision(interview, asked, SAID, 1.0).topics[1].status == "backlog"
 
 
-def test_an_interview_that_its_person_opens_again_is_not_ended_by_what_ended_it() -> None:
+def test_a_reopened_interview_is_not_ended_again_for_the_same_reason() -> None:
     interview = interview_about("A").model_copy(update={"turns": 9, "minutes": 10, "idle_turns": 2})
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
@@ -142,18 +142,18 @@ def test_an_interview_that_its_person_opens_again_is_not_ended_by_what_ended_it(
         assert (again.ended, again.phase, active_of(again)) == (None, "deep_dive", "B")
 
 
-def test_a_late_decision_moves_nothing_once_it_is_over() -> None:
+def test_a_late_decision_changes_nothing_after_the_interview_ended() -> None:
     ended = end(interview_about("A", "B"), Ended(reason="asked"))
     late = apply_decision(ended, NextMove(topic="B"), SAID, 1.0)
     assert (late.phase, active_of(late)) == ("end", "A")
 
 
-def test_an_aspect_near_to_one_that_exists_is_not_added() -> None:
+def test_an_aspect_similar_to_an_existing_one_is_not_added() -> None:
     topic = add_aspects(interview_about("A"), "A", ["Size", "the size", "budget of the team", "team"]).topics[0]
     assert [each.name for each in topic.aspects] == ["size", "result", "own part", "budget of the team", "team"]
 
 
-def test_topics_and_aspects_are_bounded() -> None:
+def test_the_numbers_of_topics_and_aspects_are_bounded() -> None:
     interview = Interview()
     for number in range(30):
         interview = add_topic(interview, f"Topic{number}", [f"aspect{n}" for n in range(20)])
@@ -171,7 +171,7 @@ def test_a_covered_aspect_is_not_closed_and_one_without_a_quote_is_not_covered()
 # --- how a topic ends ------------------------------------------------------------------------------------------------
 
 
-def test_before_a_topic_is_closed_it_is_summed_up_with_one_last_question() -> None:
+def test_a_topic_is_summarized_with_one_last_question_before_it_closes() -> None:
     interview = interview_about("A", "B")
     for aspect in ("size", "result", "own part"):
         interview = cover(interview, "A", aspect, QUOTE)
@@ -182,7 +182,7 @@ def test_before_a_topic_is_closed_it_is_summed_up_with_one_last_question() -> No
     assert stages == [("A", "last"), ("B", "asking")]
 
 
-def test_no_topic_is_asked_about_longer_than_twelve_turns() -> None:
+def test_a_topic_is_asked_about_for_at_most_twelve_turns() -> None:
     interview = interview_about("A", "B")
     active = []
     for _ in range(24):
@@ -216,7 +216,7 @@ def test_an_interview_ends_when_most_topics_are_covered() -> None:
     assert after(add_topic(interview, "B", ["when"]), 20, 20, 20).ended is None
 
 
-def test_two_turns_without_a_new_statement_whose_draft_is_ready_end_it() -> None:
+def test_two_drafted_turns_without_a_new_statement_end_the_interview() -> None:
     interview = apply_draft(interview_about("Acme"), [statement("Led eight people.", "size")], [], 1.0)
     once = apply_draft(interview, [], [], 1.0)
     assert (once.idle_turns, once.ended) == (1, None)
@@ -224,7 +224,7 @@ def test_two_turns_without_a_new_statement_whose_draft_is_ready_end_it() -> None
     assert apply_draft(once, [statement("Grew sales.", "result")], [], 1.0).idle_turns == 0
 
 
-def test_an_interview_that_has_not_begun_to_be_written_is_not_idle() -> None:
+def test_an_interview_without_any_statement_yet_is_not_idle() -> None:
     interview = apply_draft(apply_draft(apply_draft(interview_about("A"), [], [], 1.0), [], [], 1.0), [], [], 1.0)
     assert interview.ended is None
 
@@ -240,18 +240,18 @@ def test_an_interview_that_has_not_begun_to_be_written_is_not_idle() -> None:
         ((), False),
     ],
 )
-def test_tired_answers_are_short_by_the_persons_own_measure(lengths: tuple[int, ...], tired: bool) -> None:
+def test_an_answer_is_short_relative_to_the_users_own_answers(lengths: tuple[int, ...], tired: bool) -> None:
     assert is_tired(lengths) is tired
 
 
-def test_the_time_that_a_person_gave_ends_it() -> None:
+def test_the_users_time_limit_ends_the_interview() -> None:
     interview = interview_about("A").model_copy(update={"minutes": 10})
     begun = after(interview, 20, now=1_000.0)
     assert after(begun, 20, now=1_599.0).ended is None
     assert after(begun, 20, now=1_600.0).ended == Ended(reason="out_of_time")
 
 
-def test_a_models_end_ends_nothing_that_is_not_counted() -> None:
+def test_a_models_end_is_ignored_unless_the_counts_agree() -> None:
     interview = apply_decision(interview_about("A"), NextMove(), SAID, 1.0)
     assert interview.ended is None
     for aspect in ("size", "result", "own part"):
@@ -259,7 +259,7 @@ def test_a_models_end_ends_nothing_that_is_not_counted() -> None:
     assert apply_decision(after(interview, 20), NextMove(), SAID, 1.0).ended is None
 
 
-def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
+def test_an_onboarding_is_not_ended_by_short_answers_or_a_known_profile() -> None:
     known = {"headline": "Nurse", "years_of_experience": 12, "summary": "Proud.", "skills": ["Triage"]}
     known |= {"languages": ["English"], "education": [{"school": "Porto"}]}
     known |= {"roles": ["Nurse"], "locations": ["Porto"], "work_mode": "office"}
@@ -269,7 +269,7 @@ def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
     assert (interview.ended, active_of(interview)) == (None, "Work")
 
 
-def test_an_agenda_asks_twice_for_what_was_not_answered_and_goes_on_before_that() -> None:
+def test_an_agenda_moves_on_and_asks_unanswered_aspects_a_second_time() -> None:
     interview, asked = activate_next(with_agenda(Interview(), Known())), list[str]()
     for seq in range(1, 40):
         message_id = f"m{seq}"
@@ -285,7 +285,7 @@ def test_an_agenda_asks_twice_for_what_was_not_answered_and_goes_on_before_that(
     assert interview.ended == Ended(reason="out_of_topics")
 
 
-def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothing() -> None:
+def test_an_aspect_is_asked_again_only_if_its_answer_said_nothing() -> None:
     interview, told = interview_about("Acme", aspects=("size", "result", "own part")), ("m1", "m3", "m4")
     asked = list[str]()
     for seq, message_id in enumerate(("m0", "m1", "m2", "m3", "m4", "m5"), 1):
@@ -312,7 +312,7 @@ def test_a_question_left_by_a_change_of_topic_is_asked_again() -> None:
     assert interview.asking == "size"
 
 
-def test_a_model_that_always_goes_on_and_opens_topics_ends_all_the_same() -> None:
+def test_an_interview_ends_even_if_the_model_keeps_opening_topics() -> None:
     interview = Interview()
     for turn in range(400):
         topic = ProposedTopic(title=f"Topic{turn}", aspects=["what"], priority=9)
@@ -323,7 +323,7 @@ def test_a_model_that_always_goes_on_and_opens_topics_ends_all_the_same() -> Non
     assert interview.turns <= (MOST_TOPICS + 1) * MOST_TURNS_ON_A_TOPIC
 
 
-def test_a_model_that_never_names_a_topic_ends_after_twelve_turns() -> None:
+def test_an_interview_without_topics_ends_after_twelve_turns() -> None:
     interview = after(Interview(), *[20] * 12)
     assert interview.ended == Ended(reason="out_of_topics")
 
@@ -331,7 +331,7 @@ def test_a_model_that_never_names_a_topic_ends_after_twelve_turns() -> None:
 # --- what a model says is closed -------------------------------------------------------------------------------------
 
 
-def test_an_aspect_is_closed_by_the_persons_words_alone() -> None:
+def test_only_the_users_words_close_an_aspect() -> None:
     closed = ClosedAspect(topic="A", aspect="result", message_id="m1", quote="I don't know the budget")
     invented = ClosedAspect(topic="A", aspect="size", message_id="m1", quote="skip that")
     interview = apply_decision(interview_about("A"), NextMove(closed=[closed, invented]), SAID, 1.0)
@@ -347,7 +347,7 @@ def heard(interview: Interview, **move: Any) -> Interview:
 
 
 @pytest.mark.parametrize("kind", ["question", "small_talk", "go_on", "refusal", "correction"])
-def test_only_an_answer_is_counted(kind: str) -> None:
+def test_only_answers_are_counted(kind: str) -> None:
     interview = heard(interview_about("A"), aspect="size")
     again = heard(interview, kind=kind)
     assert (again.turns, again.lengths, again.idle_turns) == (interview.turns, interview.lengths, 0)
@@ -356,7 +356,7 @@ def test_only_an_answer_is_counted(kind: str) -> None:
     assert again.untold == (("m1",) if kind != "correction" else ())
 
 
-def test_a_topic_refused_in_the_persons_words_is_closed() -> None:
+def test_a_topic_the_user_declines_in_their_own_words_is_closed() -> None:
     interview = heard(interview_about("A"), aspect="result")
     invented = heard(interview, kind="refusal", quote="skip that")
     assert [each.status for each in invented.topics[0].aspects] == ["open", "open", "open"]
@@ -365,7 +365,7 @@ def test_a_topic_refused_in_the_persons_words_is_closed() -> None:
     assert refused.asking == "size"
 
 
-def test_a_stop_in_the_persons_words_is_the_end_and_no_other_is() -> None:
+def test_only_a_stop_in_the_users_words_ends_the_interview() -> None:
     interview = interview_about("A")
     assert heard(interview, kind="stop", quote="my bus is here").ended is None
     ended = heard(interview, kind="stop", quote="I don't know the budget")
@@ -373,7 +373,7 @@ def test_a_stop_in_the_persons_words_is_the_end_and_no_other_is() -> None:
     assert (ended.asking, ended.draft) == ("", ())
 
 
-def test_the_orchestrator_chooses_what_is_asked_but_not_what_is_told_or_was_asked_three_times() -> None:
+def test_the_orchestrator_cannot_choose_answered_or_exhausted_aspects() -> None:
     interview = heard(interview_about("A", "B"), topic="B", aspect="own part")
     assert (active_of(interview), interview.asking) == ("B", "own part")
     covered = cover(interview, "B", "size", QUOTE)
@@ -384,7 +384,7 @@ def test_the_orchestrator_chooses_what_is_asked_but_not_what_is_told_or_was_aske
     assert heard(interview, kind="question", aspect="own part").asking != "own part"
 
 
-def test_a_late_answer_belongs_to_the_question_before() -> None:
+def test_a_late_answer_belongs_to_the_previous_question() -> None:
     interview = choose_aspect(heard(interview_about("A"), aspect="size"))
     assert interview.asking == "result"
     message = NewMessage("m1", 4, 9)
@@ -397,7 +397,7 @@ def test_a_late_answer_belongs_to_the_question_before() -> None:
 # --- the draft -----------------------------------------------------------------------------------------------------
 
 
-def test_a_statement_that_is_replaced_stays_in_the_version_before() -> None:
+def test_a_replaced_statement_stays_in_the_previous_version() -> None:
     first = apply_draft(interview_about("Acme"), [statement("Led eight people.", "size")], [], 1.0)
     second = apply_draft(first, [statement("Led nine people.", "size")], [0], 1.0)
     assert [each.text for each in second.draft] == ["Led nine people."]
@@ -411,7 +411,7 @@ def said_in(message_id: str, text: str) -> tuple[Said, ...]:
     return (Said(message_id=message_id, text=text),)
 
 
-def test_a_struck_out_or_replaced_statement_does_not_come_back() -> None:
+def test_a_deleted_or_replaced_statement_does_not_come_back() -> None:
     eight = statement("Led a team of 8.", "size").model_copy(update={"quotes": said_in("m1", "I led a team of 8")})
     corrected = statement("Led a team of 18.", "size").model_copy(update={"quotes": said_in("m3", "no, 18")})
     interview = apply_draft(apply_draft(interview_about("Acme"), [eight], [], 1.0), [corrected], [0], 1.0)
@@ -464,7 +464,7 @@ def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
 
 
 @pytest.mark.thorough
-def test_only_moves_of_the_tables_are_made_whatever_models_and_deliveries_do() -> None:
+def test_only_transitions_in_the_tables_happen_despite_models_and_redeliveries() -> None:
     """Each move is made of what was known, and comes to what there is: late, twice, or after another's."""
     chance = random.Random(7)
     made = 0

@@ -27,7 +27,7 @@ def statement(text: str, until: int | None = None) -> DraftSentence:
     return DraftSentence(topic="Acme", aspects=(), text=text, quotes=QUOTE, since=1, until=until)
 
 
-def test_the_interviewer_is_told_what_is_open_and_what_the_person_wants() -> None:
+def test_the_interviewers_prompt_has_the_open_aspects_and_the_users_wishes() -> None:
     interview = Interview(
         phase="deep_dive",
         topics=TOPICS,
@@ -42,14 +42,14 @@ def test_the_interviewer_is_told_what_is_open_and_what_the_person_wants() -> Non
     )
 
 
-def test_before_anything_has_read_the_message_it_picks_one_of_three() -> None:
+def test_before_a_decision_the_interviewer_picks_one_of_three_aspects() -> None:
     aspects = tuple(Aspect(name=each) for each in ("size", "result", "own part", "when"))
     interview = Interview(topics=(TOPICS[0].model_copy(update={"aspects": aspects}),), asking="result")
     assert "about the first of “result”, “size”, “own part” that they did not tell" in interviewer_context(interview)
     assert "one question, about “result”." in interviewer_context(interview, NextMove())
 
 
-def test_a_message_that_is_no_answer_is_responded_to_first() -> None:
+def test_a_message_that_is_not_an_answer_is_responded_to_first() -> None:
     interview = Interview(topics=TOPICS, asking="result")
     assert "answer it first" in interviewer_context(interview, NextMove(kind="question"))
     assert "accept it in a few words" in interviewer_context(interview, NextMove(kind="refusal"))
@@ -73,7 +73,7 @@ def test_a_prompt_never_offers_covered_or_closed_topics() -> None:
         assert not [each.name for each in aspects if each.status != "open" and each.name in told]
 
 
-def test_each_stage_of_a_topic_has_its_task() -> None:
+def test_each_topic_stage_has_its_task_in_the_prompt() -> None:
     def at(**changes: object) -> str:
         active = TOPICS[0].model_copy(update=changes)
         return task_of(Interview(topics=(active,)))
@@ -87,7 +87,7 @@ def test_each_stage_of_a_topic_has_its_task() -> None:
     assert "propose_profile" in task_of(over.model_copy(update={"has_agenda": True}))
 
 
-def test_the_orchestrator_reads_topics_with_their_aspects_and_the_messages_as_data() -> None:
+def test_the_orchestrators_prompt_has_topics_with_aspects_and_messages_as_data() -> None:
     told = orchestrator_context(Interview(topics=TOPICS, turns=3), SAYS)
     state = json.loads(told.partition("<interview>")[2].partition("</interview>")[0])
     assert state == {
@@ -107,7 +107,7 @@ def test_the_orchestrator_reads_topics_with_their_aspects_and_the_messages_as_da
     assert told.count("</said>") == 1, "no message ends the data"
 
 
-def test_the_writer_reads_the_draft_by_its_places_and_what_they_do_not_want() -> None:
+def test_the_writers_prompt_has_the_current_draft_and_unwanted_words() -> None:
     interview = Interview(topics=TOPICS, statements=(statement("Led ten.", until=2), statement("Led eight.")))
     told = writer_context(interview.model_copy(update={"avoided": ("crew",), "terms": ("shift",)}), SAYS)
     assert "1. [Acme] Led eight." in told

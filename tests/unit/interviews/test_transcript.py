@@ -8,7 +8,7 @@ SAID = "We moved the archive of the county library into one catalogue. "
 
 
 @pytest.mark.parametrize("length", [10, 1_600, 5_000, 19_000])
-def test_a_long_answer_is_read_whole(length: int) -> None:
+def test_a_long_answer_is_read_completely(length: int) -> None:
     answer = (SAID * (length // len(SAID) + 1)).strip()
     assert typed_in(answer) == answer
 
@@ -22,5 +22,5 @@ def test_a_long_answer_is_read_whole(length: int) -> None:
         "“" + SAID * 40 + "”",
     ],
 )
-def test_a_paste_is_recognized_by_its_form_whatever_its_length(paste: str) -> None:
+def test_a_paste_is_recognized_by_its_form_at_any_length(paste: str) -> None:
     assert "catalogue" not in typed_in(paste)

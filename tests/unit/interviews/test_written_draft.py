@@ -71,7 +71,7 @@ def hostile(chance: random.Random) -> WrittenStatement:
 
 
 @pytest.mark.thorough
-def test_a_thousand_hostile_statements_say_nothing_that_the_person_did_not_say() -> None:
+def test_a_thousand_hostile_statements_add_nothing_the_user_did_not_say() -> None:
     chance = random.Random(11)
     names = by_number(SAYS)
 
@@ -108,7 +108,7 @@ def test_a_thousand_hostile_statements_say_nothing_that_the_person_did_not_say()
     assert not any("crew" in each for each in said)
 
 
-def test_a_statement_with_a_word_that_the_person_does_not_want_is_left_out() -> None:
+def test_a_statement_with_an_unwanted_word_is_left_out() -> None:
     supported = GroundingVerdict(outcome="supported")
     crew = new_statement(written("Led a Crew of eight.", "a team of eight people"), by_number(SAYS))
     screw = new_statement(written("Led a team of eight, with a screwdriver.", "a team of eight"), by_number(SAYS))
@@ -119,7 +119,7 @@ def test_a_statement_with_a_word_that_the_person_does_not_want_is_left_out() -> 
     assert to_statement(INTERVIEW, unjudged, GroundingVerdict(outcome="unchecked"), SOURCES, {}) is None
 
 
-def test_the_question_of_the_interviewer_is_no_evidence() -> None:
+def test_the_interviewers_question_is_no_evidence() -> None:
     assert set(SOURCES) == {"a", "c"}
     assert isinstance(SOURCES["c"], QuotedSource)
     assert "Baldrige" in SOURCES["c"].context

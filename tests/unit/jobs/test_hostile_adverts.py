@@ -34,7 +34,7 @@ async def _says_yes(questions: Sequence[Question]) -> Mapping[int, Judged]:
 
 
 @pytest.mark.thorough
-async def test_no_advert_brings_it_about_that_something_is_shown_as_the_persons_that_they_did_not_say() -> None:
+async def test_no_advert_can_attribute_anything_unsaid_to_the_user() -> None:
     chance = random.Random(23)
     shown = 0
     for number in range(TRIES):
@@ -65,7 +65,7 @@ def _obeyed(chance: random.Random, advert: Advert) -> Reason:
     )
 
 
-def test_an_answer_about_jobs_that_were_not_asked_about_says_nothing() -> None:
+def test_an_answer_about_jobs_not_asked_about_is_ignored() -> None:
     """An advert may have told the model to rate the other jobs."""
     chance = random.Random(5)
     adverts = [Advert(id=f"adzuna:{number}", title="Nurse", board="adzuna") for number in range(AT_A_TIME)]

@@ -58,7 +58,7 @@ EUROS = Pay(lowest=60_000, highest=70_000, currency="EUR")
         ({"work_permits": ("Portugal",)}, {"visa": "not_sponsored"}),
     ],
 )
-def test_is_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
+def test_a_wish_rules_out_this_advert(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
     assert excluding_wish(advert(**changes), JobWishes(**wishes))
 
 
@@ -103,11 +103,11 @@ def test_is_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
         ({"work_permits": ("Portugal",)}, {}),
     ],
 )
-def test_is_not_ruled_out(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
+def test_no_wish_rules_out_this_advert(wishes: dict[str, Any], changes: dict[str, Any]) -> None:
     assert excluding_wish(advert(**changes), JobWishes(**wishes)) is None
 
 
-def test_the_number_of_jobs_ruled_out_by_each_wish_is_reported() -> None:
+def test_the_number_of_jobs_each_wish_rules_out_is_reported() -> None:
     places = ("Berlin, DE", "Ghent, BE", "Ghent, BE")
     adverts = [advert(id=str(number), country=place[-2:], areas=(place[:-4],)) for number, place in enumerate(places)]
     fits, reported = without_excluded(adverts, JobWishes(places=("Berlin",)))
@@ -116,14 +116,14 @@ def test_the_number_of_jobs_ruled_out_by_each_wish_is_reported() -> None:
     assert without_excluded(adverts[:1], JobWishes()) == (adverts[:1], ())
 
 
-def test_a_wish_that_rules_out_every_job_says_so() -> None:
+def test_a_wish_that_rules_out_every_job_is_reported() -> None:
     adverts = [advert(id=str(number), country="BE", areas=("Ghent",)) for number in range(2)]
     wishes = JobWishes(places=("Berlin",))
     assert without_excluded(adverts, wishes) == ([], ("2 jobs found; your wish for Berlin ruled out all 2.",))
     assert without_excluded(adverts[:1], wishes) == ([], ("1 job found; your wish for Berlin ruled out 1.",))
 
 
-def test_each_of_200_searches_tells_how_many_jobs_were_found_and_which_wish_hid_how_many() -> None:
+def test_each_of_200_searches_counts_found_jobs_and_those_hidden_by_each_wish() -> None:
     chance = random.Random(3)
     towns = (("Berlin", "DE"), ("Porto", "PT"), ("Leeds", "GB"), ("Austin", "US"))
     for _ in range(200):

@@ -25,7 +25,7 @@ def rule(*, has_untrusted_content: bool, message: str = MESSAGE) -> QueryRule:
     ["ward nurse Leeds", "nurse jobs Harrogate day shifts", "care assistant in York", "Matron Hull", "team lead, Bath"],
 )
 @pytest.mark.parametrize("has_untrusted_content", [False, True])
-def test_words_of_the_newest_message_of_titles_and_of_places_leave(query: str, has_untrusted_content: bool) -> None:
+def test_words_from_the_newest_message_titles_and_places_may_be_sent(query: str, has_untrusted_content: bool) -> None:
     assert rule(has_untrusted_content=has_untrusted_content).problem(query) is None
 
 
@@ -48,20 +48,18 @@ def test_words_of_the_newest_message_of_titles_and_of_places_leave(query: str, h
     ],
 )
 @pytest.mark.parametrize("has_untrusted_content", [False, True])
-def test_contact_details_long_numbers_long_queries_and_private_words_and_their_pieces_stay(
-    query: str, has_untrusted_content: bool
-) -> None:
+def test_contact_details_long_numbers_and_private_words_are_not_sent(query: str, has_untrusted_content: bool) -> None:
     assert rule(has_untrusted_content=has_untrusted_content).problem(query)
 
 
 @pytest.mark.parametrize("query", ["nurse rcvyrcfl", "nurse Leeds hidden code", "Each person in Leeds enjoys"])
-def test_beside_others_text_no_other_word_leaves_and_before_it_does(query: str) -> None:
+def test_with_others_text_in_context_no_other_word_may_be_sent(query: str) -> None:
     refused = rule(has_untrusted_content=True).problem(query)
     assert refused
     assert refused.startswith("Nothing was sent: leave out ")
     assert rule(has_untrusted_content=False).problem(query) is None
 
 
-def test_a_wish_in_the_newest_message_may_leave_though_it_is_known() -> None:
+def test_a_wish_in_the_newest_message_may_be_sent_though_private() -> None:
     message = "Look up support for nurses with epilepsy"
     assert rule(has_untrusted_content=True, message=message).problem("support nurses epilepsy") is None

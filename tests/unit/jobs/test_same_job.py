@@ -45,7 +45,7 @@ def advert(number: int = 1, **changes: Any) -> Advert:
     ],
     ids=str,
 )
-def test_is_the_same(changes: dict[str, Any]) -> None:
+def test_adverts_of_the_same_job_are_recognized(changes: dict[str, Any]) -> None:
     assert is_same(advert(1), advert(2, **changes))
     assert is_same(advert(2, **changes), advert(1))
 
@@ -63,11 +63,11 @@ def test_is_the_same(changes: dict[str, Any]) -> None:
     ],
     ids=str,
 )
-def test_is_another(changes: dict[str, Any]) -> None:
+def test_adverts_of_different_jobs_are_kept_apart(changes: dict[str, Any]) -> None:
     assert not is_same(advert(1, **changes), advert(2, **{name: "" for name in changes if changes[name] == ""}))
 
 
-def test_facts_that_one_duplicate_advert_has_are_kept() -> None:
+def test_facts_of_either_duplicate_are_kept() -> None:
     short = advert(1, text=TEXT[:170], attribution="Jobs by Adzuna", posted_at=20.0)
     whole = advert(2, pay=Pay(lowest=1.0), attribution="Via LinkedIn", posted_at=10.0)
     [both] = merge_duplicates([short, whole])
@@ -75,7 +75,7 @@ def test_facts_that_one_duplicate_advert_has_are_kept() -> None:
     assert both.attribution == "Jobs by Adzuna · Via LinkedIn"
 
 
-def test_the_laptops_adverts_have_no_duplicates() -> None:
+def test_the_demo_adverts_have_no_duplicates() -> None:
     told = [
         Advert(id=f"adzuna:{each.number}", board="adzuna", title=each.title, company=each.company, place=each.place,
                text=each.text)

@@ -13,7 +13,7 @@ def advert(text: str) -> Advert:
 
 
 @pytest.mark.parametrize(("kind", "sentence"), WARNED)
-def test_a_plain_scam_or_a_forbidden_demand_is_told_with_its_sentence(kind: str, sentence: str) -> None:
+def test_an_obvious_scam_or_illegal_demand_is_reported_with_its_sentence(kind: str, sentence: str) -> None:
     text = f"We bake bread. {sentence} Come and see."
     told = {each.kind: each.quote for each in warnings_of(advert(text))}
     assert told[kind] == sentence
@@ -21,9 +21,9 @@ def test_a_plain_scam_or_a_forbidden_demand_is_told_with_its_sentence(kind: str,
 
 
 @pytest.mark.parametrize("sentence", ORDINARY)
-def test_an_ordinary_sentence_is_not_warned_of(sentence: str) -> None:
+def test_an_ordinary_sentence_causes_no_warning(sentence: str) -> None:
     assert warnings_of(advert(sentence)) == ()
 
 
-def test_the_laptops_adverts_are_not_warned_of() -> None:
+def test_the_demo_adverts_cause_no_warnings() -> None:
     assert not [each for posting in postings() for each in warnings_of(advert(posting.text))]

@@ -11,7 +11,7 @@ ENGINEER = Advert(id="1", title="Senior Backend Engineer", company="Kestrel Labs
 NURSE = Advert(id="2", title="Registered Nurse", company="Harbour Health", board="adzuna")
 
 
-def test_a_thumb_moves_what_is_like_it_and_nothing_else() -> None:
+def test_a_rating_affects_only_similar_jobs() -> None:
     weights = learn([(ENGINEER, "up")], JobWishes())
     assert learned_weight(weights, ENGINEER) > 0
     assert learned_weight(weights, NURSE) == 0
@@ -23,13 +23,13 @@ def test_a_thumb_moves_what_is_like_it_and_nothing_else() -> None:
     ]
 
 
-def test_not_this_kind_says_nothing_of_the_company() -> None:
+def test_not_this_kind_does_not_affect_the_company() -> None:
     weights = learn([(ENGINEER, "not_this_kind")], JobWishes())
     assert set(weights) == {"title:backend", "title:engineer"}
     assert learned_weight(weights, ENGINEER) < 0
 
 
-def test_no_thumb_teaches_anything_about_the_titles_that_one_looks_for() -> None:
+def test_no_rating_affects_the_wished_titles() -> None:
     weights = learn([(ENGINEER, "not_this_kind")], JobWishes(titles=("Engineer", "Product Manager")))
     assert set(weights) == {"title:backend"}
     assert learn([(ENGINEER, "down")], JobWishes(titles=("Backend Engineer",), remote="only")) == {
@@ -38,7 +38,7 @@ def test_no_thumb_teaches_anything_about_the_titles_that_one_looks_for() -> None
 
 
 @pytest.mark.thorough
-def test_thumbs_teach_the_same_in_any_order_and_no_feature_and_no_job_moves_by_more_than_its_bound() -> None:
+def test_ratings_are_order_independent_and_bounded_per_feature_and_job() -> None:
     chance = random.Random(1)
     verdicts: list[Verdict] = ["up", "down", "not_this_kind"]
     every: list[tuple[Advert, Verdict]] = [(advert, verdict) for advert in (ENGINEER, NURSE) for verdict in verdicts]

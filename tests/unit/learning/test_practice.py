@@ -23,7 +23,7 @@ def days_away(practice: Practice, now: float) -> int:
 
 
 @pytest.mark.parametrize("rating", ["hard", "good", "easy"])
-def test_a_right_answer_ahead_of_time_moves_nothing_and_counts(rating: Rating) -> None:
+def test_an_early_right_answer_counts_without_changing_the_due_date(rating: Rating) -> None:
     once = reschedule(new_practice(START), rating, START)
     again = once
     for number in range(1, 6):
@@ -32,13 +32,13 @@ def test_a_right_answer_ahead_of_time_moves_nothing_and_counts(rating: Rating) -
     assert (again.answers, again.right) == (6, 6)
 
 
-def test_a_wrong_answer_ahead_of_time_brings_it_back_sooner() -> None:
+def test_an_early_wrong_answer_makes_the_question_due_sooner() -> None:
     known = reschedule(new_practice(START), "easy", START)
     forgotten = reschedule(known, "again", START + 60)
     assert forgotten.due_at < known.due_at
 
 
-def test_a_right_answer_when_it_is_due_moves_it_away() -> None:
+def test_a_right_answer_when_due_postpones_the_question() -> None:
     known = reschedule(new_practice(START), "easy", START)
     later = reschedule(known, "good", known.due_at)
     assert later.due_at - known.due_at > known.due_at - START
@@ -71,7 +71,7 @@ LEARNERS = {
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("seed", range(count(10, 300)))
-def test_in_a_year_no_right_answer_in_time_shortens_and_none_ahead_of_time_lengthens(name: str, seed: int) -> None:
+def test_over_a_year_right_answers_never_shorten_and_early_ones_never_lengthen(name: str, seed: int) -> None:
     learner, chance = LEARNERS[name], Random(seed)
     practice, now, interval = new_practice(START), START, 0
     for day in range(365):
@@ -102,7 +102,7 @@ def lesson_with(questions: int, practice: Practice) -> Lesson:
     )  # fmt: skip
 
 
-def test_at_most_ten_questions_a_day_are_due_and_those_repeated_today_count() -> None:
+def test_at_most_ten_questions_a_day_are_due_including_todays_repetitions() -> None:
     once = reschedule(new_practice(START), "again", START)
     morning = once.due_at + 8 * 3_600
     lesson = lesson_with(25, once)
@@ -117,7 +117,7 @@ def test_an_unanswered_question_belongs_to_its_lesson_and_is_not_due() -> None:
     assert due_questions([lesson_with(3, new_practice(START))], START + DAY, "UTC") == []
 
 
-def test_a_lesson_is_learned_by_right_answers_alone() -> None:
+def test_a_lesson_is_learned_only_by_right_answers() -> None:
     fresh, wrong = new_practice(START), reschedule(new_practice(START), "again", START)
     known = reschedule(wrong, "good", wrong.due_at)
     lesson = lesson_with(2, fresh)

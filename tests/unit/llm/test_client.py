@@ -68,12 +68,12 @@ async def test_a_transient_failure_is_retried_once(code: int, waits: list[float]
 
 @pytest.mark.parametrize("code", [400, 401, 402, 403, 404, 413, 422])
 @pytest.mark.parametrize("headers", [{}, {"x-should-retry": "true"}, {"retry-after": "1"}], ids=str)
-async def test_a_refused_request_is_never_retried(code: int, headers: dict[str, str], waits: list[float]) -> None:
+async def test_a_rejected_request_is_never_retried(code: int, headers: dict[str, str], waits: list[float]) -> None:
     assert len(await attempts(status(code, dated(headers)))) == 1
 
 
 @pytest.mark.parametrize(("keys", "sent"), [(["new"], ["Bearer old", "Bearer new"]), (["old"], ["Bearer old"])])
-async def test_a_refused_key_is_read_again_and_the_request_sent_once_more(keys: list[str], sent: list[str]) -> None:
+async def test_a_rejected_key_is_reread_and_the_request_sent_once_more(keys: list[str], sent: list[str]) -> None:
     asked: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -94,7 +94,7 @@ async def test_a_refused_key_is_read_again_and_the_request_sent_once_more(keys: 
     assert asked == [*sent, sent[-1]]
 
 
-async def test_a_provider_that_wants_no_second_attempt_gets_none(waits: list[float]) -> None:
+async def test_a_provider_that_forbids_a_retry_gets_none(waits: list[float]) -> None:
     assert len(await attempts(status(500, {"x-should-retry": "false"}))) == 1
 
 
@@ -125,7 +125,7 @@ def dated(headers: Mapping[str, str]) -> dict[str, str]:
     ids=str,
 )
 @pytest.mark.parametrize("code", [429, 503])
-async def test_a_short_wait_is_waited_for(
+async def test_a_short_retry_after_is_waited_for(
     code: int, headers: dict[str, str], least: float, most: float, waits: list[float]
 ) -> None:
     assert len(await attempts(status(code, dated(headers)))) == 2
@@ -148,7 +148,7 @@ async def test_a_short_wait_is_waited_for(
     ids=str,
 )
 @pytest.mark.parametrize("code", [429, 503])
-async def test_a_long_wait_is_told_at_once(code: int, headers: dict[str, str], waits: list[float]) -> None:
+async def test_a_long_retry_after_is_reported_at_once(code: int, headers: dict[str, str], waits: list[float]) -> None:
     assert len(await attempts(status(code, dated(headers)))) == 1
     assert waits == []
 
@@ -157,7 +157,7 @@ async def test_a_caller_may_shorten_the_longest_wait(waits: list[float]) -> None
     assert len(await attempts(status(429, {"retry-after": "2"}), longest_wait_seconds=1)) == 1
 
 
-async def test_a_provider_that_cannot_be_reached_is_tried_once_more(waits: list[float]) -> None:
+async def test_an_unreachable_provider_is_retried_once(waits: list[float]) -> None:
     def refuse(request: httpx2.Request) -> httpx2.Response:
         raise httpx2.ConnectError("refused", request=request)
 
@@ -171,13 +171,11 @@ class BreaksOff(httpx2.AsyncByteStream):
 
 
 @pytest.mark.parametrize(("code", "count"), [(500, 2), (429, 2), (400, 1)])
-async def test_an_error_page_that_breaks_off_is_the_error_that_its_status_says(
-    code: int, count: int, waits: list[float]
-) -> None:
+async def test_a_truncated_error_page_raises_the_error_of_its_status(code: int, count: int, waits: list[float]) -> None:
     assert len(await attempts(lambda _: httpx2.Response(code, stream=BreaksOff()))) == count
 
 
-async def test_connecting_takes_seconds_and_silence_may_take_a_minute(waits: list[float]) -> None:
+async def test_the_connect_timeout_is_seconds_and_the_read_timeout_a_minute(waits: list[float]) -> None:
     [asked] = await attempts(status(400))
     assert asked.extensions["timeout"] == {"connect": CONNECT_SECONDS, "pool": SILENCE_SECONDS} | dict.fromkeys(
         ("read", "write"), SILENCE_SECONDS
@@ -186,7 +184,7 @@ async def test_connecting_takes_seconds_and_silence_may_take_a_minute(waits: lis
     assert asked.extensions["timeout"]["read"] == 120
 
 
-async def test_a_request_says_what_the_library_would_say() -> None:
+async def test_a_request_equals_the_librarys_own() -> None:
     said: list[dict[str, Any]] = []
 
     def note(request: httpx2.Request) -> httpx2.Response:

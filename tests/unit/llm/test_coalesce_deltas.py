@@ -150,7 +150,7 @@ def text_of(block: str) -> str | None:
         return None
 
 
-async def test_deltas_that_come_in_within_a_window_become_one() -> None:
+async def test_deltas_within_a_window_are_joined() -> None:
     provider = Provider([OPENING, *(says(word) for word in ("A", "few ", "words", " – ", "naïve 👋")), FINISH, DONE])
     body = await body_of(provider)
     joined = body.removeprefix(OPENING + says("A")).removesuffix(FINISH + DONE)
@@ -159,12 +159,12 @@ async def test_deltas_that_come_in_within_a_window_become_one() -> None:
     )
 
 
-async def test_a_delta_that_is_alone_in_its_window_stays_as_it_was() -> None:
+async def test_a_single_delta_in_a_window_is_unchanged() -> None:
     odd = b'data:{ "choices":[{"delta":{"content":"B\\u0301"},"index":0}] , "created":1.0}\r\n\r\n'
     assert await body_of(Provider([says("A"), odd])) == says("A") + odd
 
 
-async def test_a_joined_delta_keeps_what_else_stood_in_the_first() -> None:
+async def test_a_joined_delta_keeps_the_other_fields_of_the_first() -> None:
     first = chunk({"role": "assistant", "content": "b", "refusal": None, "tool_calls": []})
     provider = Provider([says("a"), first, chunk({"content": "c", "role": None})])
     kept = json.loads((await body_of(provider)).removeprefix(says("a")).removeprefix(b"data: "))
@@ -219,27 +219,27 @@ BESIDE_DATA = {
 
 
 @pytest.mark.parametrize("other", NO_DATA.values(), ids=list(NO_DATA))
-async def test_an_event_without_data_is_dropped_and_ends_no_window(other: bytes) -> None:
+async def test_an_event_without_data_is_dropped_and_does_not_end_the_window(other: bytes) -> None:
     provider = Provider([other, OPENING, other, says("a"), other, says("b"), other, says("c"), other, FINISH, other])
     assert await body_of(provider) == await body_of(Provider([OPENING, *map(says, "abc"), FINISH]))
 
 
 @pytest.mark.parametrize("other", BESIDE_DATA.values(), ids=list(BESIDE_DATA))
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
-async def test_only_the_data_of_an_event_are_forwarded(other: bytes, end: bytes) -> None:
+async def test_only_an_events_data_is_forwarded(other: bytes, end: bytes) -> None:
     provider = Provider([other.replace(b"\n", end), says("a"), other.replace(b"\n", end), FINISH])
     assert await body_of(provider) == await body_of(Provider([says("x"), says("a"), says("x"), FINISH]))
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=list(OTHERS))
-async def test_all_else_passes_byte_for_byte_after_what_came_before_it(other: bytes) -> None:
+async def test_other_events_pass_unchanged_after_earlier_text(other: bytes) -> None:
     provider = Provider([OPENING, says("a"), says("b"), other, says("c"), other, FINISH])
     assert await body_of(provider) == OPENING + says("a") + says("b") + other + says("c") + other + FINISH
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("size", [1, 2, 7, 10_000])
-async def test_events_are_found_whatever_ends_a_line_and_wherever_a_read_ends(end: str, size: int) -> None:
+async def test_events_are_found_with_any_line_end_and_read_boundary(end: str, size: int) -> None:
     other = BESIDE_DATA["a name after the data"].replace(b"\n", end.encode())
     body = b"".join([*(says(word, end) for word in "abcd"), other, *(says(word, end) for word in "efg")])
     pieces = [[body[start : start + size], b""] for start in range(0, len(body), size)]
@@ -248,7 +248,7 @@ async def test_events_are_found_whatever_ends_a_line_and_wherever_a_read_ends(en
     assert len(read) < len(body)
 
 
-async def test_blank_lines_say_nothing_and_part_nothing() -> None:
+async def test_blank_lines_are_ignored() -> None:
     events = [says(word) for word in "abc"]
     assert meaning(await body_of(Provider([b"\n" + b"\n".join(events)]))) == meaning(b"".join(events))
     assert len(await body_of(Provider([b"\r".join(events)]))) < len(b"".join(events))
@@ -262,14 +262,14 @@ BLOCKS = st.one_of(
 
 @pytest.mark.thorough
 @given(st.lists(BLOCKS, max_size=12), st.lists(st.integers(1, 400)), st.sampled_from([b"", b"data: {", b"data: x\r"]))
-def test_no_text_is_lost_and_nothing_changes_its_place(blocks: list[bytes], cuts: list[int], rest: bytes) -> None:
+def test_no_text_is_lost_or_reordered(blocks: list[bytes], cuts: list[int], rest: bytes) -> None:
     body = b"".join(blocks) + rest
     ends = sorted({cut for cut in cuts if cut < len(body)} | {len(body)})
     pieces = [body[start:end] for start, end in pairwise([0, *ends])]
     assert meaning(asyncio.run(body_of(Provider(pieces)))) == meaning(body)
 
 
-async def test_nothing_up_to_the_first_text_waits_for_a_window() -> None:
+async def test_nothing_before_the_first_text_waits_for_a_window() -> None:
     more = asyncio.Event()
     async with response_of(Provider([OPENING, more, says("a"), asyncio.Event()])) as response:
         pieces = response.aiter_bytes()
@@ -278,7 +278,7 @@ async def test_nothing_up_to_the_first_text_waits_for_a_window() -> None:
         assert await anext(pieces) == says("a")
 
 
-async def test_a_burst_goes_out_when_its_window_ends_though_the_provider_says_no_more() -> None:
+async def test_a_burst_is_sent_when_its_window_ends_even_if_the_provider_is_silent() -> None:
     provider = Provider([says("a"), says("b"), says("c"), asyncio.Event()])
     async with response_of(provider, SHORT) as response:
         pieces = response.aiter_bytes()
@@ -286,7 +286,7 @@ async def test_a_burst_goes_out_when_its_window_ends_though_the_provider_says_no
         assert meaning(await anext(pieces)) == meaning(says("bc"))
 
 
-async def test_each_window_begins_with_its_own_first_delta() -> None:
+async def test_each_window_starts_with_its_first_delta() -> None:
     more = [asyncio.Event(), asyncio.Event()]
     provider = Provider([says("a"), says("b"), more[0], says("c"), says("d"), more[1], says("e"), asyncio.Event()])
     async with response_of(provider, SHORT) as response:
@@ -307,7 +307,7 @@ async def test_an_event_after_text_does_not_wait_for_the_window(after: bytes) ->
         assert read == says("a") + says("b") + after
 
 
-async def test_no_timer_is_left_of_a_window_that_ended_early(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_timer_remains_of_a_window_that_ended_early(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, windows = asyncio.get_running_loop(), []
     call_later = loop.call_later
 
@@ -330,7 +330,7 @@ async def test_without_a_window_nothing_is_joined() -> None:
 @pytest.mark.parametrize(
     "error", [httpx2.ReadTimeout("It said no more."), httpx2.ReadError("It is gone."), OSError("Who knows.")]
 )
-async def test_where_a_stream_breaks_its_text_comes_first_and_then_its_own_error(error: Exception) -> None:
+async def test_a_broken_stream_delivers_its_text_before_its_own_error(error: Exception) -> None:
     read, raised = await broken(Provider([says("a"), says("b"), says("c"), b"data: {", error]))
     assert raised is error
     assert meaning(read) == meaning(says("abc") + b"data: {")
@@ -345,7 +345,7 @@ LINES = {
 
 @pytest.mark.parametrize("window_seconds", [0, NEVER_ENDS])
 @pytest.mark.parametrize("pieces", LINES.values(), ids=list(LINES))
-async def test_a_line_that_is_too_long_ends_the_stream_after_the_text_before_it(
+async def test_an_overlong_line_ends_the_stream_after_the_preceding_text(
     pieces: list[bytes], window_seconds: float
 ) -> None:
     before = says("a") + says("b")
@@ -361,7 +361,7 @@ async def test_a_line_that_is_too_long_ends_the_stream_after_the_text_before_it(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("window_seconds", [0, NEVER_ENDS])
-async def test_a_stream_that_is_too_long_ends_though_nobody_reads_it(window_seconds: float) -> None:
+async def test_an_overlong_stream_ends_even_if_nobody_reads_it(window_seconds: float) -> None:
     word = says("x" * 4_000)
     provider = Provider([word] * (2 * LONGEST_STREAM_BYTES // len(word)))
     read, error = await broken(provider, window_seconds)
@@ -371,7 +371,7 @@ async def test_a_stream_that_is_too_long_ends_though_nobody_reads_it(window_seco
     assert meaning(read) == [("x" * 4_000 * (LONGEST_STREAM_BYTES // len(word)),)]
 
 
-async def test_a_line_as_long_as_it_may_be_passes() -> None:
+async def test_a_line_of_the_maximum_length_passes() -> None:
     longest = says("x" * (LONGEST_LINE_BYTES - len(says("")) + len(b"\n\n")))
     assert await body_of(Provider([longest, longest])) == longest * 2
 
@@ -385,7 +385,7 @@ UNTOUCHED = {
 
 
 @pytest.mark.parametrize(("status", "headers"), UNTOUCHED.values(), ids=list(UNTOUCHED))
-async def test_a_response_that_is_no_plain_event_stream_is_not_touched(status: int, headers: dict[str, str]) -> None:
+async def test_a_response_other_than_a_plain_event_stream_is_unchanged(status: int, headers: dict[str, str]) -> None:
     provider = Provider([says("a"), says("b"), says("c"), b"x" * (LONGEST_LINE_BYTES + 1)], status, headers)
     response = await CoalescingTransport(provider, NEVER_ENDS).handle_async_request(
         httpx2.Request("GET", "http://x.test")
@@ -393,7 +393,7 @@ async def test_a_response_that_is_no_plain_event_stream_is_not_touched(status: i
     assert response.stream is provider
 
 
-async def test_the_transport_closes_the_one_that_it_wraps() -> None:
+async def test_the_transport_closes_the_wrapped_one() -> None:
     provider = Provider([])
     async with httpx2.AsyncClient(transport=CoalescingTransport(provider, NEVER_ENDS)):
         pass
@@ -452,7 +452,7 @@ async def test_a_reader_that_stops_early_closes_the_stream_and_its_task(
         assert asyncio.all_tasks() == before
 
 
-async def test_a_reader_whose_response_somebody_closes_is_told_that_it_is_not_whole() -> None:
+async def test_closing_a_response_raises_a_read_error_in_its_reader() -> None:
     async with response_of(Provider([says("a"), asyncio.Event()])) as response:
         pieces = response.aiter_bytes()
         await anext(pieces)
@@ -471,7 +471,7 @@ async def test_a_stream_that_was_read_to_its_end_is_closed() -> None:
 
 
 @pytest.mark.parametrize("steps", [[says("a")], [says("a"), asyncio.Event()]], ids=["at its end", "before it"])
-async def test_a_closing_that_fails_is_heard_by_who_closes(steps: Sequence[Step]) -> None:
+async def test_a_failing_close_raises_in_its_caller(steps: Sequence[Step]) -> None:
     provider = Provider(steps, closing_fails=True)
     async with httpx2.AsyncClient(transport=CoalescingTransport(provider, NEVER_ENDS)) as client:
         response = await client.send(client.build_request("GET", "http://provider.test"), stream=True)
@@ -523,7 +523,7 @@ async def test_the_client_reads_the_same_text_in_three_chunks(connected: Connect
 
 
 @pytest.mark.parametrize("window_seconds", [0, NEVER_ENDS])
-async def test_the_client_reads_a_stream_with_all_that_events_may_hold_beside_data(
+async def test_the_client_reads_a_stream_with_every_kind_of_event_field(
     model: ModelServer, window_seconds: float
 ) -> None:
     model.script(Reply(text=WORDS, fault="other_lines"))
@@ -532,7 +532,7 @@ async def test_the_client_reads_a_stream_with_all_that_events_may_hold_beside_da
         assert "".join(await Connected(openai, []).stream()) == "".join(WORDS)
 
 
-async def test_a_connection_is_used_again(connected: Connected, model: ModelServer) -> None:
+async def test_a_connection_is_reused(connected: Connected, model: ModelServer) -> None:
     model.script(*[Reply(text=WORDS)] * 3)
     before = asyncio.all_tasks()
     for _ in range(3):
@@ -541,9 +541,7 @@ async def test_a_connection_is_used_again(connected: Connected, model: ModelServ
     assert asyncio.all_tasks() == before
 
 
-async def test_a_provider_that_is_cut_off_is_an_error_of_the_connection(
-    connected: Connected, model: ModelServer
-) -> None:
+async def test_a_provider_cut_off_mid_stream_is_a_connection_error(connected: Connected, model: ModelServer) -> None:
     model.script(Reply(text=WORDS, fault="cut", fault_after=10))
     with pytest.raises(APIConnectionError):
         await connected.stream()

@@ -38,7 +38,7 @@ def embeddings(model: ModelServer, http: httpx2.AsyncClient) -> Embeddings:
     return make_embeddings(settings_for("", model.base_url), http)
 
 
-async def test_all_texts_are_asked_for_in_one_request(embeddings: Embeddings, model: ModelServer) -> None:
+async def test_all_texts_are_embedded_in_one_request(embeddings: Embeddings, model: ModelServer) -> None:
     vectors = await embeddings.embed(["trains", "boats", "trains"])
     assert [len(vector) for vector in vectors] == [DIMENSIONS] * 3
     assert vectors[0] == vectors[2] != vectors[1]
@@ -50,12 +50,12 @@ async def test_all_texts_are_asked_for_in_one_request(embeddings: Embeddings, mo
     )
 
 
-async def test_nothing_is_asked_for_no_text(embeddings: Embeddings, model: ModelServer) -> None:
+async def test_no_request_is_sent_for_no_texts(embeddings: Embeddings, model: ModelServer) -> None:
     assert await embeddings.embed([]) == []
     assert model.requests == []
 
 
-async def test_an_empty_text_and_a_book_are_texts_that_the_provider_takes(
+async def test_empty_and_very_long_texts_are_adapted_for_the_provider(
     embeddings: Embeddings, model: ModelServer
 ) -> None:
     assert len(await embeddings.embed(["", "x" * 1_000_000])) == 2
@@ -68,7 +68,7 @@ def answer_of(*vectors: list[float], order: Sequence[int]) -> httpx2.Response:
     return httpx2.Response(200, json=body)
 
 
-async def test_vectors_that_come_in_another_order_are_put_right() -> None:
+async def test_vectors_in_another_order_are_reordered() -> None:
     vectors = [[float(n)] * DIMENSIONS for n in range(3)]
     answer = answer_of(*vectors, order=(2, 0, 1))
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _: answer)) as http:
@@ -77,7 +77,7 @@ async def test_vectors_that_come_in_another_order_are_put_right() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401])
-async def test_a_provider_that_refuses_is_unavailable(
+async def test_a_provider_that_rejects_the_request_counts_as_unavailable(
     embeddings: Embeddings, model: ModelServer, status: Literal[400, 401]
 ) -> None:
     model.embeddings_fault = status
@@ -87,7 +87,7 @@ async def test_a_provider_that_refuses_is_unavailable(
 
 
 @pytest.mark.parametrize(("status", "ours"), [(401, True), (402, True), (403, True), (404, True), (400, False)])
-async def test_a_provider_that_refuses_every_request_is_logged(
+async def test_a_provider_that_rejects_every_request_is_logged(
     model: ModelServer, http: httpx2.AsyncClient, status: FaultStatus, ours: bool
 ) -> None:
     noted: list[tuple[str, int]] = []
@@ -99,14 +99,14 @@ async def test_a_provider_that_refuses_every_request_is_logged(
     assert noted == ([(f"openai:{MODEL}", status)] if ours else [])
 
 
-async def test_a_provider_that_is_gone_is_unavailable(http: httpx2.AsyncClient) -> None:
+async def test_an_unreachable_provider_counts_as_unavailable(http: httpx2.AsyncClient) -> None:
     client = AsyncOpenAI(api_key="none", base_url=f"http://127.0.0.1:{free_port()}/v1", http_client=http, max_retries=0)
     with pytest.raises(Unavailable):
         await Embeddings(client).embed(["trains"])
 
 
 @pytest.mark.parametrize("fault", [429, 503])
-async def test_a_provider_that_is_down_is_asked_twice_and_no_oftener(
+async def test_a_provider_that_is_down_is_asked_at_most_twice(
     embeddings: Embeddings, model: ModelServer, fault: Literal[429, 503]
 ) -> None:
     model.embeddings_fault = fault
@@ -115,7 +115,7 @@ async def test_a_provider_that_is_down_is_asked_twice_and_no_oftener(
     assert len(model.requests) == 2
 
 
-async def test_a_provider_that_wants_us_to_wait_is_not_waited_for() -> None:
+async def test_a_retry_after_of_the_embeddings_provider_is_not_waited_for() -> None:
     asked: list[httpx2.Request] = []
 
     def busy(request: httpx2.Request) -> httpx2.Response:
@@ -128,7 +128,7 @@ async def test_a_provider_that_wants_us_to_wait_is_not_waited_for() -> None:
     assert len(asked) == 1
 
 
-async def test_a_provider_that_dawdles_is_given_up_while_the_tool_still_has_time(
+async def test_a_slow_provider_times_out_before_the_tool_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def never(_: httpx2.Request) -> httpx2.Response:
@@ -143,7 +143,7 @@ async def test_a_provider_that_dawdles_is_given_up_while_the_tool_still_has_time
             )
 
 
-def test_both_attempts_fit_into_the_time_that_a_tool_has() -> None:
+def test_both_attempts_fit_into_the_tools_timeout() -> None:
     assert 2 * ATTEMPT_SECONDS + LONGEST_WAIT_SECONDS <= TIMEOUT_SECONDS <= TOOL_SECONDS - 3
 
 
@@ -160,7 +160,7 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("answer", NONSENSE.values(), ids=list(NONSENSE))
-async def test_a_provider_that_answers_nonsense_is_unavailable(answer: httpx2.Response) -> None:
+async def test_an_invalid_response_counts_as_unavailable(answer: httpx2.Response) -> None:
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _: answer)) as http:
         client = AsyncOpenAI(api_key="none", base_url="http://127.0.0.1:1/v1", http_client=http, max_retries=0)
         with pytest.raises(Unavailable):

@@ -150,13 +150,13 @@ async def test_a_tool_call_is_read_as_it_was_meant(wire: Wire, shape: str) -> No
 
 
 @pytest.mark.anyio
-async def test_the_older_form_of_a_call_is_one(wire: Wire) -> None:
+async def test_the_older_form_of_a_tool_call_is_read(wire: Wire) -> None:
     pieces = [{"name": SEARCH, "arguments": ""}, {"arguments": '{"query":'}, {"arguments": ' "goals"}'}]
     assert called(await wire.read({"function_call": piece} for piece in pieces)) == ONE
 
 
 @pytest.mark.anyio
-async def test_halves_of_a_character_are_joined_in_words_and_arguments(wire: Wire) -> None:
+async def test_halves_of_a_character_are_joined_in_text_and_arguments(wire: Wire) -> None:
     words = [{"content": "Well done \ud83d"}, {"content": "\ude00!"}]
     calls = deltas_of((0, "a", SEARCH, '{"query": "\ud83d'), (0, None, None, '\ude00"}'))
     response = await wire.read([*words, *calls])
@@ -232,7 +232,7 @@ def some_calls(chance: random.Random) -> Called:
 
 @pytest.mark.anyio
 @pytest.mark.thorough
-async def test_no_call_is_lost_that_could_be_read(wire: Wire) -> None:
+async def test_no_readable_call_is_lost(wire: Wire) -> None:
     for seed in range(count(200, 1_000, small=40)):
         chance = random.Random(seed)
         calls, dialect = some_calls(chance), Dialect(chance)
@@ -300,7 +300,7 @@ def cuts_of(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("markup", CALLED_IN_WORDS)
-def test_a_call_in_words_is_not_shown_wherever_it_is_cut(markup: str) -> None:
+def test_a_call_in_text_is_not_shown_wherever_it_is_split(markup: str) -> None:
     for pieces in cuts_of(BEFORE[2] + CALLED_IN_WORDS[markup] + AFTER[1]):
         shown, has_markup = shown_of(pieces)
         assert (shown.rstrip(), has_markup) == (BEFORE[2].rstrip(), True), pieces
@@ -309,7 +309,7 @@ def test_a_call_in_words_is_not_shown_wherever_it_is_cut(markup: str) -> None:
 @pytest.mark.parametrize(
     "end", ["<｜end▁of▁sentence｜>", "<|im_end|>\n", "<|eot_id|><|endoftext|>", "&lt;|im_end|&gt;"]
 )
-def test_a_token_that_ends_an_answer_is_not_shown_and_asks_for_no_other_answer(end: str) -> None:
+def test_an_end_token_is_neither_shown_nor_a_reason_to_retry(end: str) -> None:
     for pieces in cuts_of(f"You are Ada.{end}"):
         assert shown_of(pieces) == ("You are Ada.", False), pieces
     assert shown_of(["You are Ada.", end, "<tool_call>"]) == ("You are Ada.", True)
@@ -324,12 +324,12 @@ def test_a_thought_is_not_shown_and_what_follows_is(thought: str) -> None:
 
 
 @pytest.mark.parametrize("text", CLEAN)
-def test_other_words_stay(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     for pieces in cuts_of(text):
         assert shown_of(pieces) == (text, False), pieces
 
 
-def test_an_answer_that_is_cut_in_a_tag_shows_nothing_of_it() -> None:
+def test_an_answer_cut_inside_a_tag_shows_nothing_of_the_tag() -> None:
     for markup in (DSML, DSML.replace("｜", "｜｜"), CALLED_IN_WORDS["tokens"], THOUGHTS[0]):
         for at in range(len(markup) - len("/think>")):
             shown, _ = shown_of(["So: ", markup[:at]])
@@ -338,7 +338,7 @@ def test_an_answer_that_is_cut_in_a_tag_shows_nothing_of_it() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.thorough
-async def test_markup_of_tool_calls_is_neither_shown_nor_stored(wire: Wire) -> None:
+async def test_tool_call_markup_is_neither_shown_nor_stored(wire: Wire) -> None:
     for seed in range(count(50, 500, small=5)):
         chance = random.Random(seed)
         before, after = chance.choice(BEFORE), chance.choice(AFTER)

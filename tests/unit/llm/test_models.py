@@ -95,7 +95,7 @@ OFF_PEAK, IN_PEAK = when("2026-11-23 00:30"), when("2026-11-23 02:00")
         ("2026-11-30 02:00", True),
     ],
 )
-def test_a_request_costs_what_the_providers_list_says_for_its_hour_and_day(name: str, at: str, peak: bool) -> None:
+def test_a_request_costs_the_providers_list_price_at_its_time(name: str, at: str, peak: bool) -> None:
     usages = (
         RequestUsage(input_tokens=MILLION),
         RequestUsage(input_tokens=MILLION, cache_read_tokens=MILLION),
@@ -105,7 +105,7 @@ def test_a_request_costs_what_the_providers_list_says_for_its_hour_and_day(name:
     assert prices == pytest.approx(PAGE[name][peak], rel=0.01)
 
 
-def test_the_name_that_answered_counts_and_the_one_that_was_asked_where_nobody_knows_it() -> None:
+def test_the_answering_models_price_is_used_or_else_the_requested_models() -> None:
     usage = RequestUsage(input_tokens=MILLION, output_tokens=MILLION)
     flash, pro = "deepseek:deepseek-flash", "deepseek:deepseek-v4-pro"
     dearer = price_of(pro, None, usage, OFF_PEAK)
@@ -114,12 +114,12 @@ def test_the_name_that_answered_counts_and_the_one_that_was_asked_where_nobody_k
     assert price_of(pro, None, usage, OFF_PEAK) == price_of(pro, "", usage, OFF_PEAK) == dearer
 
 
-def test_a_model_of_openai_costs_the_same_at_any_hour() -> None:
+def test_an_openai_model_costs_the_same_at_any_hour() -> None:
     usage, name = RequestUsage(input_tokens=MILLION), "openai:gpt-4.1-mini"
     assert price_of(name, None, usage, OFF_PEAK) == price_of(name, None, usage, IN_PEAK) == Decimal("0.4")
 
 
-def test_implausible_token_counts_cost_nothing_negative() -> None:
+def test_implausible_token_counts_never_cost_less_than_zero() -> None:
     usage = RequestUsage(input_tokens=-5, cache_read_tokens=7, output_tokens=-1)
     assert price_of("deepseek:deepseek-flash", None, usage, OFF_PEAK) == 0
 
@@ -129,7 +129,7 @@ def test_a_model_without_a_price_is_not_free(name: str | None) -> None:
     assert price_of(name, "unheard-of", RequestUsage(input_tokens=1), OFF_PEAK) is None
 
 
-def test_a_model_without_a_price_counts_as_the_dearest_of_ours_towards_a_ceiling() -> None:
+def test_a_model_without_a_price_counts_as_our_most_expensive_toward_a_ceiling() -> None:
     usage = RequestUsage(input_tokens=MILLION, cache_read_tokens=MILLION // 2, output_tokens=1_000)
     dearest = price_of("deepseek:deepseek-v4-pro", None, usage, IN_PEAK)
     assert dearest is not None
@@ -140,13 +140,13 @@ def test_a_model_without_a_price_counts_as_the_dearest_of_ours_towards_a_ceiling
     assert flash < dearest
 
 
-def test_an_answer_that_nobody_counted_is_estimated_by_its_characters_with_nothing_cached() -> None:
+def test_unreported_usage_is_estimated_from_characters_without_caching() -> None:
     usage = estimate_usage(4_001, 7)
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (1_001, 0, 2)
     assert not estimate_usage(0, 0).has_values()
 
 
-def test_each_model_that_is_used_by_default_has_a_price() -> None:
+def test_each_default_model_has_a_price() -> None:
     assert set(DEFAULT_MODELS.values()) <= PAGE.keys()
 
 
@@ -154,7 +154,7 @@ def test_each_model_that_is_used_by_default_has_a_price() -> None:
 @pytest.mark.parametrize(
     "name", ["deepseek-flash", "unheard-of:model", "deepseek:", ":deepseek-flash", "DeepSeek:deepseek-flash"]
 )
-async def test_a_model_of_an_unknown_provider_is_refused_by_name(name: str, http: httpx2.AsyncClient) -> None:
+async def test_a_model_of_an_unknown_provider_is_rejected_by_name(name: str, http: httpx2.AsyncClient) -> None:
     with pytest.raises(InvalidSettings, match=rf"deepseek.*openai.*{name}"):
         make_models(settings(deepseek_api_key="k", model_fast=name), http)
 
@@ -162,7 +162,7 @@ async def test_a_model_of_an_unknown_provider_is_refused_by_name(name: str, http
 @pytest.mark.anyio
 @EITHER_WAY
 @pytest.mark.parametrize("tier", list(DEFAULT_MODELS))
-async def test_no_tier_thinks_and_what_says_so_stands_before_the_messages(
+async def test_thinking_is_off_in_every_tier_by_a_field_before_the_messages(
     tier: Tier, asking: Proposer, model: ModelServer, http: httpx2.AsyncClient
 ) -> None:
     name = DEFAULT_MODELS[tier]
@@ -175,7 +175,7 @@ async def test_no_tier_thinks_and_what_says_so_stands_before_the_messages(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("tier", list(DEFAULT_MODELS))
-async def test_a_typed_answer_is_asked_for_by_a_tool_that_must_be_called(
+async def test_a_typed_answer_is_requested_by_a_forced_tool_call(
     tier: Tier, model: ModelServer, http: httpx2.AsyncClient
 ) -> None:
     tiers = make_models(settings(model_base_url=model.base_url), http)
@@ -189,7 +189,7 @@ class Typed(BaseModel):
 
 @pytest.mark.anyio
 @EITHER_WAY
-async def test_openai_is_sent_nothing_of_deepseeks_body(
+async def test_requests_to_openai_have_no_deepseek_fields(
     asking: Proposer, model: ModelServer, http: httpx2.AsyncClient
 ) -> None:
     await asking(settings(model_base_url=model.base_url, model_fast="openai:gpt-4.1-mini"), http)
@@ -215,14 +215,16 @@ async def test_a_missing_key_is_named_by_its_variable(
 
 
 @pytest.mark.anyio
-async def test_a_server_of_our_own_choosing_wins_and_needs_no_key(model: ModelServer, http: httpx2.AsyncClient) -> None:
+async def test_a_configured_server_takes_precedence_and_needs_no_key(
+    model: ModelServer, http: httpx2.AsyncClient
+) -> None:
     model.script(Reply(text="From here."))
     assert await ask(settings(model_base_url=model.base_url), http) == "From here."
     assert model.requests[0].json["model"] == "deepseek-flash"
 
 
 @pytest.mark.anyio
-async def test_keys_are_sent_to_a_server_of_our_own_choosing_too(model: ModelServer, http: httpx2.AsyncClient) -> None:
+async def test_keys_are_sent_to_a_configured_server_too(model: ModelServer, http: httpx2.AsyncClient) -> None:
     given = settings(model_base_url=model.base_url, deepseek_api_key="sk-deepseek", openai_api_key="sk-openai")
     await ask(given, http)
     assert model.requests[0].authorization == "Bearer sk-deepseek"
@@ -236,9 +238,7 @@ async def test_another_model_can_be_configured(model: ModelServer, http: httpx2.
 
 
 @pytest.mark.anyio
-async def test_a_provider_that_stumbles_is_asked_once_more_and_no_oftener(
-    model: ModelServer, http: httpx2.AsyncClient
-) -> None:
+async def test_a_failing_provider_is_retried_only_once(model: ModelServer, http: httpx2.AsyncClient) -> None:
     model.script(*[Reply(fault=503, retry_after=0.001)] * 2)
     with pytest.raises(ModelAPIError):
         await ask(settings(model_base_url=model.base_url), http)
@@ -248,7 +248,7 @@ async def test_a_provider_that_stumbles_is_asked_once_more_and_no_oftener(
 @pytest.mark.anyio
 @EITHER_WAY
 @pytest.mark.parametrize("fault", ["other_shape", "empty_choices", "html", "refuse_body"])
-async def test_json_of_another_shape_is_an_unusable_answer_and_no_bug_of_ours(
+async def test_json_of_another_shape_is_an_unusable_answer_and_not_our_bug(
     model: ModelServer, http: httpx2.AsyncClient, fault: Fault, asking: Proposer
 ) -> None:
     model.fault = Reply(text=[], fault=fault, fault_after=0)
@@ -273,7 +273,7 @@ async def test_json_of_another_shape_is_an_unusable_answer_and_no_bug_of_ours(
     ],
     ids=lambda line: line[:60].decode(),
 )
-async def test_no_line_of_a_stream_is_a_bug_of_ours(line: bytes) -> None:
+async def test_no_line_of_a_stream_causes_an_internal_error(line: bytes) -> None:
     def answer(_: httpx2.Request) -> httpx2.Response:
         opening = b'data: {"choices": [{"index": 0, "delta": {"content": "Half of "}}]}\n\n'
         headers = {"content-type": "text/event-stream"}
@@ -285,9 +285,7 @@ async def test_no_line_of_a_stream_is_a_bug_of_ours(line: bytes) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_stream_that_does_not_say_why_it_ends_is_no_answer(
-    model: ModelServer, http: httpx2.AsyncClient
-) -> None:
+async def test_a_stream_without_a_finish_reason_is_no_answer(model: ModelServer, http: httpx2.AsyncClient) -> None:
     model.script(Reply(text="Half of it.", fault="no_finish"))
     with pytest.raises(ModelAPIError, match="finish_reason"):
         await ask_streaming(settings(model_base_url=model.base_url), http)
@@ -304,9 +302,7 @@ class KeepsTheLineAlive(httpx2.AsyncByteStream):
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("tier", ["fast", "pro"])
-async def test_a_provider_that_only_keeps_the_line_alive_is_given_up(
-    tier: Tier, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_provider_that_sends_only_keep_alives_times_out(tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
     hurried: dict[str, Any] = {**TIER_SETTINGS[tier]}
     hurried["first_event_timeout"] /= 500
     monkeypatch.setitem(TIER_SETTINGS, tier, hurried)
@@ -321,7 +317,7 @@ async def test_a_provider_that_only_keeps_the_line_alive_is_given_up(
 
 @pytest.mark.anyio
 @EITHER_WAY
-async def test_the_fallback_is_asked_where_the_first_refuses(
+async def test_the_fallback_is_called_if_the_first_model_refuses(
     model: ModelServer, http: httpx2.AsyncClient, asking: Proposer
 ) -> None:
     model.script(*[Reply(fault=503, retry_after=0.001)] * 2, Reply(text="I stand in."))
@@ -332,7 +328,7 @@ async def test_the_fallback_is_asked_where_the_first_refuses(
 
 @pytest.mark.thorough
 @pytest.mark.anyio
-async def test_the_fallback_is_asked_at_its_own_address_with_its_own_key_where_the_first_is_gone(
+async def test_the_fallback_is_called_at_its_own_address_with_its_own_key(
     model: ModelServer, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PROVIDER_ADDRESSES, "deepseek", f"http://127.0.0.1:{free_port()}/v1")
@@ -371,7 +367,7 @@ async def test_each_tiers_output_is_judged_by_another_model_without_fallback(
         {"model_fallback": "deepseek:deepseek-flash"},
     ],
 )
-async def test_a_writer_that_would_judge_itself_is_refused_at_the_start(
+async def test_a_writer_configured_as_its_own_judge_is_rejected_at_startup(
     given: dict[str, str], http: httpx2.AsyncClient
 ) -> None:
     with pytest.raises(InvalidSettings, match="MODEL_JUDGE"):

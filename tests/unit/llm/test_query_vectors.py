@@ -31,7 +31,7 @@ def vectors(provider: Provider) -> QueryVectors:
     return QueryVectors(provider)  # pyright: ignore[reportArgumentType]
 
 
-async def test_those_that_ask_at_the_same_moment_share_a_request() -> None:
+async def test_concurrent_callers_share_an_embedding_request() -> None:
     provider = Provider()
     queries = vectors(provider)
     assert await asyncio.gather(*(queries.get(query) for query in ("a", "bb", "ccc"))) == [[1.0], [2.0], [3.0]]
@@ -47,7 +47,7 @@ async def test_a_vector_is_requested_once_per_query() -> None:
     assert provider.asked == [["a"], ["b"]]
 
 
-async def test_a_provider_that_is_down_is_asked_once() -> None:
+async def test_a_failing_provider_is_called_once_for_all_queries() -> None:
     provider = Provider(down=True)
     queries = vectors(provider)
     failed = await asyncio.gather(*(queries.get(query) for query in "abc"), return_exceptions=True)
@@ -57,7 +57,7 @@ async def test_a_provider_that_is_down_is_asked_once() -> None:
     assert provider.asked == [["a", "b", "c"]]
 
 
-async def test_one_that_gives_up_leaves_the_others_their_answer() -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_others() -> None:
     provider = Provider()
     queries = vectors(provider)
     first, second = asyncio.create_task(queries.get("a")), asyncio.create_task(queries.get("b"))

@@ -18,7 +18,7 @@ from qwestly_agent.memory.notes import hash_of
         ("Speaks\u00a0Dutch…", "Speaks Dutch"),
     ],
 )
-def test_case_blanks_quotation_marks_and_the_point_at_the_end_make_no_difference(one: str, other: str) -> None:
+def test_equality_ignores_case_blanks_quotation_marks_and_the_final_period(one: str, other: str) -> None:
     assert hash_of(one) == hash_of(other)
 
 
@@ -41,7 +41,7 @@ def test_case_blanks_quotation_marks_and_the_point_at_the_end_make_no_difference
         ("5%", "5"),
     ],
 )
-def test_whatever_else_differs_makes_two(one: str, other: str) -> None:
+def test_any_other_difference_makes_memories_distinct(one: str, other: str) -> None:
     assert hash_of(one) != hash_of(other)
 
 
@@ -78,7 +78,7 @@ WORDS = st.sampled_from(
 @pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=7), st.lists(WORDS, min_size=1, max_size=7))
-def test_two_texts_of_other_words_or_another_order_are_never_equal(one: list[str], other: list[str]) -> None:
+def test_texts_with_other_words_or_another_order_are_never_equal(one: list[str], other: list[str]) -> None:
     assert (hash_of(" ".join(one)) == hash_of(" ".join(other))) == (
         [each.lower() for each in one] == [each.lower() for each in other]
     )

@@ -49,25 +49,25 @@ def grounded(judge: grounding.Judge | None, *notes: Note) -> list[Note | Refused
 ON_CALL = "tbh i want out of on-call. anyway"
 
 
-def test_the_models_sentence_is_remembered_where_its_quote_says_it() -> None:
+def test_the_models_sentence_is_stored_if_its_quote_supports_it() -> None:
     [found] = grounded(Judge("Wants out of on-call"), note(ON_CALL, "i want out of on-call", "Wants out of on-call"))
     assert isinstance(found, Note)
     assert (found.content, found.quote, found.is_checked) == ("Wants out of on-call", "i want out of on-call", True)
 
 
-def test_else_the_users_own_sentence_where_it_is_meant() -> None:
+def test_otherwise_the_users_own_sentence_is_stored_if_meant() -> None:
     [found] = grounded(Judge("Their own words"), note(ON_CALL, "out of on-call", "Hates the on-call team"))
     assert isinstance(found, Note)
     assert found.content == found.quote == "tbh i want out of on-call."
 
 
-def test_a_merged_meaning_that_neither_memory_has_is_refused_with_a_reason() -> None:
+def test_a_merged_text_unsupported_by_both_memories_is_rejected_with_a_reason() -> None:
     [found] = grounded(Judge(), note(ON_CALL, "out of on-call", "Hates the on-call team"))
     assert isinstance(found, RefusedNote)
     assert found.reasons == ("The quote does not say that.",)
 
 
-def test_another_figure_than_the_quotes_is_not_remembered_whatever_a_judge_says() -> None:
+def test_a_figure_not_in_the_quote_is_not_stored_whatever_the_judge_says() -> None:
     [found] = grounded(
         Judge("80", "Their own words"), note("I manage 8 people now.", "I manage 8 people", "Manages 80 people")
     )
@@ -76,13 +76,13 @@ def test_another_figure_than_the_quotes_is_not_remembered_whatever_a_judge_says(
 
 
 @pytest.mark.parametrize("judge", [None, Judge(silent=["on-call"])])
-def test_without_an_answer_it_stays_unchecked_and_unchanged(judge: Judge | None) -> None:
+def test_a_memory_without_a_verdict_stays_unchecked_and_unchanged(judge: Judge | None) -> None:
     before = note(ON_CALL, "i want out of on-call", "Wants out of on-call")
     assert grounded(judge, before) == [before]
     assert not before.is_checked
 
 
-def test_a_judge_that_is_away_is_no_judge() -> None:
+def test_an_unavailable_judge_counts_as_none() -> None:
     async def away(_: Sequence[Question]) -> Mapping[int, Judged]:
         raise ModelUnavailable
 
@@ -90,7 +90,7 @@ def test_a_judge_that_is_away_is_no_judge() -> None:
     assert asyncio.run(ground_notes([before], away)) == [before]
 
 
-def test_a_short_answer_is_read_with_the_question_before_it_and_is_inferred() -> None:
+def test_a_short_answer_is_read_with_its_question_and_marked_inferred() -> None:
     asked = note("yes", "yes", "Works nights", before="Good. Do you work nights?")
     judge = Judge("Works nights")
     answers = iter([False, True])
@@ -105,14 +105,14 @@ def test_a_short_answer_is_read_with_the_question_before_it_and_is_inferred() ->
     assert judge.asked == ["Works nights", "Works nights"]  # "yes" says nothing by itself
 
 
-def test_a_short_sentence_that_says_it_needs_no_question() -> None:
+def test_a_short_complete_sentence_needs_no_question() -> None:
     [found] = grounded(Judge("Porto"), note("I live in Porto", "I live in Porto", "Lives in Porto", before="Where?"))
     assert isinstance(found, Note)
     assert (found.question, found.trust) == ("", "user_said")
 
 
 @pytest.mark.parametrize(("quote", "content", "is_asked"), [("yes", "Is it", True), ("In Porto", "Is in Porto", False)])
-def test_a_sensitive_question_makes_only_what_answers_it_sensitive(quote: str, content: str, is_asked: bool) -> None:
+def test_a_sensitive_question_makes_only_its_answer_sensitive(quote: str, content: str, is_asked: bool) -> None:
     answered = note(quote, quote, content, before="Are you HIV-positive?")
     answers = [not is_asked, True]
 
@@ -127,7 +127,7 @@ def test_a_sensitive_question_makes_only_what_answers_it_sensitive(quote: str, c
     assert found.sensitive == is_asked
 
 
-def test_own_words_that_are_sensitive_are_asked_about() -> None:
+def test_sensitive_user_text_makes_a_note_sensitive() -> None:
     [found] = grounded(
         Judge("Their own words"),
         note("I need Fridays off as I am pregnant.", "I need Fridays off", "Is never there on Fridays"),
@@ -145,7 +145,7 @@ def test_own_words_that_are_sensitive_are_asked_about() -> None:
         ("", DropReason.NOT_SAID),
     ],
 )
-def test_a_statement_that_code_refuses_reaches_no_judge(quote: str, reason: DropReason) -> None:
+def test_a_statement_rejected_by_code_never_reaches_the_judge(quote: str, reason: DropReason) -> None:
     said = UserMessage(
         "m", "I want to move.\nmy password is hunter22\n> You will live in Berlin", datetime(2026, 1, 1, tzinfo=UTC)
     )
@@ -157,7 +157,7 @@ def test_a_statement_that_code_refuses_reaches_no_judge(quote: str, reason: Drop
     ("given", "kept"),
     [("2021", "2021-01-01"), ("2021-03", "2021-03-01"), ("2020", None), ("2021-13", None), ("since spring", None)],
 )
-def test_since_when_it_holds_must_stand_in_the_quote(given: str, kept: str | None) -> None:
+def test_a_memorys_start_date_must_be_in_the_quote(given: str, kept: str | None) -> None:
     said = UserMessage("m", "I run the ward since March 2021.", datetime(2026, 1, 1, tzinfo=UTC))
     quote = "I run the ward since March 2021"
     found = find_note(
@@ -197,7 +197,7 @@ def test_the_judge_returns_the_typed_words_of_each_term_of_a_note(
     assert looked[0] == marked
 
 
-def test_a_correction_keeps_its_subject_by_the_words_of_what_it_corrects() -> None:
+def test_a_correction_takes_its_subject_from_the_corrected_memory() -> None:
     given = note("Ya he aprobado el C1, actualízalo.", "Ya he aprobado el C1", "Tiene el C1 de inglés")
     given = given.model_copy(update={"corrects": "Tiene el B2 de inglés", "is_asked_for": True})
     [found] = grounded(Judge("Tiene el C1"), given)
@@ -215,7 +215,7 @@ def test_a_correction_keeps_its_subject_by_the_words_of_what_it_corrects() -> No
         ("I remember that night well.", "I remember that night well."),
     ],
 )
-def test_a_request_is_no_part_of_what_is_remembered(said: str, kept: str) -> None:
+def test_a_request_to_remember_is_not_part_of_the_memory(said: str, kept: str) -> None:
     [found] = grounded(Judge("Their own words"), note(said, said, "Hates mornings"))
     assert isinstance(found, Note)
     assert (found.content, found.quote) == (kept, said)

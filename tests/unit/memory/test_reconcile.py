@@ -18,7 +18,7 @@ def held(id: str, created: float = 0.0, said: float = 0.0, trust: str = "user_sa
     return Memory(id=id, type="fact", content=id, trust=trust, count=count, **moments)
 
 
-def test_the_most_trusted_stays_then_the_most_confirmed_then_the_newest() -> None:
+def test_the_most_trusted_then_most_confirmed_then_newest_memory_stays() -> None:
     best, older = held("best", count=2, created=2), held("older", count=2, created=1)
     others = (
         held("once"),
@@ -43,7 +43,7 @@ MEMORIES = st.builds(
 
 
 @given(st.lists(MEMORIES, min_size=2, max_size=6, unique_by=lambda each: each.id), st.data())
-def test_whatever_is_said_of_them_each_goes_by_a_word_of_its_own_and_something_stays(
+def test_any_judged_relations_replace_memories_consistently_and_keep_one(
     memories: list[Memory], data: st.DataObject
 ) -> None:
     word = {pair: data.draw(st.sampled_from(get_args(Relation))) for pair in combinations(range(len(memories)), 2)}
@@ -62,5 +62,5 @@ def test_whatever_is_said_of_them_each_goes_by_a_word_of_its_own_and_something_s
 @pytest.mark.parametrize(
     ("active", "most"), [(0, 1), (1, 1), (9, 1), (19, 1), (20, 2), (199, 19), (200, 20), (9_999, 20)]
 )
-def test_a_tenth_may_go_one_at_the_least_and_twenty_at_the_most(active: int, most: int) -> None:
+def test_at_most_a_tenth_between_one_and_twenty_memories_may_be_replaced(active: int, most: int) -> None:
     assert cap_of(active) == most

@@ -47,5 +47,5 @@ def test_an_ordinary_statement_about_a_career_is_not_sensitive(said: str) -> Non
 
 
 @pytest.mark.parametrize("said", PLAIN.splitlines())
-def test_a_word_that_means_nothing_else_is(said: str) -> None:
+def test_an_unambiguously_sensitive_word_is_sensitive(said: str) -> None:
     assert is_sensitive(said)

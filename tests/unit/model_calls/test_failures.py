@@ -112,7 +112,7 @@ BEFORE_AND_AFTER: list[tuple[Exception, str, str]] = [
 @pytest.mark.parametrize(
     ("error", "before", "after"), BEFORE_AND_AFTER, ids=[type(row[0]).__name__ for row in BEFORE_AND_AFTER]
 )
-def test_each_kind_has_its_sentence_before_the_first_word_and_after(error: Exception, before: str, after: str) -> None:
+def test_each_failure_has_a_sentence_before_and_after_the_first_word(error: Exception, before: str, after: str) -> None:
     assert failure_of(error).message == before
     assert failure_of(error, has_shown_text=True).message == after
 
@@ -162,7 +162,7 @@ def test_several_failed_models_report_the_shortest_wait() -> None:
         (None, None),
     ],
 )
-def test_an_answer_with_words_is_whole_only_if_it_ended_by_itself(
+def test_an_answer_with_text_is_complete_only_if_it_ended_by_itself(
     finish_reason: FinishReason | None, sentence: str | None
 ) -> None:
     problem = truncation_error([ModelResponse([TextPart("Half of ")], finish_reason=finish_reason)])
@@ -174,7 +174,7 @@ def test_an_unanswered_request_is_not_called_truncated() -> None:
     assert truncation_error([ModelResponse([], finish_reason="length"), ModelRequest([])]) is None
 
 
-def test_each_error_has_a_code_of_its_own_cause_a_status_and_a_sentence() -> None:
+def test_each_error_has_its_own_code_cause_status_and_sentence() -> None:
     for kind in AgentError.__subclasses__():
         assert 400 <= kind.http_status < 600, kind
         assert kind().message.endswith("."), kind

@@ -31,7 +31,7 @@ MOST_MEMORY_BYTES, MOST_SECONDS = 512 * 1024 * 1024, 20
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("layout", LAYOUTS)
-async def test_everything_that_a_resume_says_is_found_word_for_word(layout: str) -> None:
+async def test_a_resumes_text_is_extracted_verbatim(layout: str) -> None:
     person, content = LAYOUTS[layout]
     text = await open_file(content)
     assert [said for said in person.said if not find_span(said, text)] == []
@@ -40,7 +40,7 @@ async def test_everything_that_a_resume_says_is_found_word_for_word(layout: str)
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", HOSTILE)
-async def test_a_file_without_text_for_us_says_why(case: str) -> None:
+async def test_a_file_without_readable_text_says_why(case: str) -> None:
     make, why = HOSTILE[case]
     with pytest.raises(UnreadableFile) as raised:
         await open_file(make())
@@ -51,7 +51,7 @@ async def test_a_file_without_text_for_us_says_why(case: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", HOSTILE)
-def test_a_hostile_file_takes_no_more_memory_and_processor_than_it_may(case: str) -> None:
+def test_a_hostile_file_stays_within_its_memory_and_cpu_limits(case: str) -> None:
     """Measured by the kernel for its process alone."""
     make, _ = HOSTILE[case]
     used, seconds = used_by_opener(make())
@@ -59,7 +59,7 @@ def test_a_hostile_file_takes_no_more_memory_and_processor_than_it_may(case: str
     assert seconds <= CPU_SECONDS + 1
 
 
-async def test_a_file_that_takes_too_long_is_given_up_within_twenty_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_file_times_out_within_twenty_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_file_module.SECONDS < MOST_SECONDS
     monkeypatch.setattr(open_file_module, "SECONDS", 0.0)
     with pytest.raises(UnreadableFile) as raised:
@@ -67,20 +67,20 @@ async def test_a_file_that_takes_too_long_is_given_up_within_twenty_seconds(monk
     assert raised.value.why == "heavy"
 
 
-async def test_a_soft_hyphen_that_is_drawn_is_a_hyphen() -> None:
+async def test_a_visible_soft_hyphen_is_read_as_a_hyphen() -> None:
     page = Page()
     page.text(LEFT, TOP, "Sep. 2023 - Mar. 2024: high-impact on-call", ligatures=True)
     page.text(LEFT, TOP - 12, "multi-ac", ligatures=True)
     assert await open_file(pdf([page])) == "Sep. 2023 - Mar. 2024: high-impact on-call\nmulti-ac"
 
 
-async def test_scripts_are_left_in_the_file_and_its_text_is_read() -> None:
+async def test_scripts_in_a_file_are_ignored_and_its_text_is_read() -> None:
     text = await open_file(with_scripts())
     assert MAYA.summary in text
     assert "app.alert" not in text
 
 
-async def test_invisible_text_of_a_file_is_read_as_text() -> None:
+async def test_invisible_text_in_a_file_is_read_as_text() -> None:
     """It is quoted to its person before anything comes of it."""
     assert ORDERS in await open_file(with_hidden_orders())
 
@@ -89,7 +89,7 @@ def lines_of(person: Person) -> list[str]:
     return [line for job in person.jobs for line in job.lines]
 
 
-async def test_the_columns_of_a_page_are_not_mixed() -> None:
+async def test_a_pages_columns_are_not_mixed() -> None:
     person, content = LAYOUTS["two columns"]
     text = " ".join((await open_file(content)).split())
     positions = [text.index(line) for line in lines_of(person)]

@@ -13,7 +13,7 @@ FIRST, SECOND = "Ran the night shift of two wards and wrote the rota for forty n
 
 
 @pytest.mark.parametrize("gaps", [(14, 30, 43, 54), (13, 26, 38, 49), (12, 24, 36, 47), (11, 22, 33, 44)])
-def test_a_place_and_a_period_at_the_right_margin_stand_behind_their_line(gaps: tuple[int, ...]) -> None:
+def test_right_aligned_places_and_dates_follow_their_line(gaps: tuple[int, ...]) -> None:
     role, first, second, third = gaps
     page = Page()
     page.text(LEFT, 770, "Northgate Hospital", size=12)
@@ -33,7 +33,7 @@ def test_a_place_and_a_period_at_the_right_margin_stand_behind_their_line(gaps: 
     ]
 
 
-def test_a_column_beside_another_is_no_margin() -> None:
+def test_an_adjacent_column_is_not_taken_as_a_margin() -> None:
     page = Page()
     for at in range(6):
         page.text(LEFT, 700 - 14 * at, f"Skill {at}")
@@ -46,7 +46,7 @@ AWARDS = ("Nurse of the year", "Prize of the Bristol wards", "Medal for the nigh
 
 
 @pytest.mark.parametrize(("year_at", "award_at"), [(LEFT, 130), (440, LEFT)])
-def test_the_years_of_a_table_stand_with_their_awards(year_at: int, award_at: int) -> None:
+def test_a_tables_years_stay_with_their_awards(year_at: int, award_at: int) -> None:
     page = Page()
     for at, award in enumerate(AWARDS):
         page.text(year_at, 700 - 14 * at, f"{2014 + at}")
@@ -65,7 +65,7 @@ def test_four_skills_in_a_line_are_all_read() -> None:
     assert text_of_file(pdf([page])).split("\n") == ["Triage Staff rotas Infection control", "Monitoring"]
 
 
-def test_a_period_of_a_column_at_the_left_stays_in_it() -> None:
+def test_dates_in_a_left_column_stay_in_it() -> None:
     page = Page()
     side = ["Education", "Nursing", "2010 - 2014", "University of Bath", "Python"]
     for at, each in enumerate(side):
@@ -75,14 +75,14 @@ def test_a_period_of_a_column_at_the_left_stays_in_it() -> None:
     assert lines == [*side, *(f"Sentence {at} of the other column." for at in range(5))]
 
 
-def test_a_heading_with_blanks_between_its_letters_is_a_word() -> None:
+def test_a_letter_spaced_heading_is_read_as_a_word() -> None:
     page = Page()
     page.text(LEFT, 700, "E D U C A T I O N")
     page.text(LEFT, 680, "A B and C")
     assert text_of_file(pdf([page])).split() == ["EDUCATION", "A", "B", "and", "C"]
 
 
-def test_the_files_own_glyph_names_are_its_text() -> None:
+def test_a_pdfs_actual_text_replaces_its_glyphs() -> None:
     page = Page()
     page.parts.append("/Span <</ActualText <FEFF00660069>>> BDC")
     page.text(LEFT, 700, "k")
@@ -91,7 +91,7 @@ def test_the_files_own_glyph_names_are_its_text() -> None:
     assert text_of_file(pdf([page])) == "finance"
 
 
-def test_a_heading_of_spaced_words_keeps_them_apart() -> None:
+def test_a_letter_spaced_heading_keeps_its_words_apart() -> None:
     page = Page()
     for at, letter in enumerate("WORK HISTORY"):
         if letter != " ":  # as programs that draw none
@@ -99,7 +99,7 @@ def test_a_heading_of_spaced_words_keeps_them_apart() -> None:
     assert text_of_file(pdf([page])) == "WORK HISTORY"
 
 
-def test_a_user_name_is_read_as_the_address_that_it_links_to() -> None:
+def test_a_linked_user_name_is_read_as_its_address() -> None:
     page = Page()
     page.text(LEFT, 700, "inesf")
     page.text(LEFT, 688, "Our shop")
@@ -111,13 +111,13 @@ def test_a_user_name_is_read_as_the_address_that_it_links_to() -> None:
 @pytest.mark.parametrize(
     "annotations", ["7", "[7 null << /Rect 3 >> << /Subtype /Widget /V (x) /Rect [(a) 1 null 3] >>]"]
 )
-def test_annotations_that_make_no_sense_do_not_keep_a_file_from_being_read(annotations: str) -> None:
+def test_a_file_with_invalid_annotations_is_still_read(annotations: str) -> None:
     page = Page()
     page.text(LEFT, 700, "Nurse")
     assert text_of_file(pdf([page], annotations=f"/Annots {annotations}")) == "Nurse"
 
 
-def test_a_divided_address_keeps_its_hyphen() -> None:
+def test_an_address_split_at_a_hyphen_keeps_it() -> None:
     page = Page()
     page.text(LEFT, 700, "linkedin.com/in/ines-")
     page.text(LEFT, 688, "falk and manage-")
@@ -126,7 +126,7 @@ def test_a_divided_address_keeps_its_hyphen() -> None:
 
 
 @pytest.mark.parametrize(("said", "is_scan"), [("Scanned with a telephone", True), ("I led a ward. " * 30, False)])
-def test_a_scan_with_a_little_text_is_a_picture(said: str, is_scan: bool) -> None:
+def test_a_scan_with_little_text_counts_as_an_image(said: str, is_scan: bool) -> None:
     page = Page()
     page.parts.append(f"q {WIDTH} 0 0 {HEIGHT} 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q")
     page.text(LEFT, 700, said)
@@ -138,7 +138,7 @@ def test_a_scan_with_a_little_text_is_a_picture(said: str, is_scan: bool) -> Non
         assert text_of_file(pdf([page])) == said.strip()
 
 
-def test_ideographs_are_no_radicals() -> None:
+def test_radicals_are_read_as_ideographs() -> None:
     assert text_of_file("⼭⽥花⼦ 看護師⻑".encode()) == "山田花子 看護師長"
 
 
@@ -198,12 +198,12 @@ WORD = {
 
 
 @pytest.mark.parametrize("case", WORD)
-def test_each_text_of_word_stands_once_and_in_its_order(case: str) -> None:
+def test_each_text_of_a_word_file_is_read_once_and_in_order(case: str) -> None:
     body, text = WORD[case]
     assert text_of_file(docx(body)) == text
 
 
-def test_the_parts_of_a_package_are_found_by_what_it_says_of_them() -> None:
+def test_a_word_packages_parts_are_found_by_their_relations() -> None:
     body = f'<w:document xmlns:w="{STRICT}"><w:body>{p("Ward Manager")}</w:body></w:document>'
     notes = (
         f'<w:footnotes xmlns:w="{STRICT}"><w:footnote w:type="separator" w:id="0">{p("—")}</w:footnote>'
@@ -246,18 +246,18 @@ SHORT = {
 
 
 @pytest.mark.parametrize("encoding", PLAIN)
-def test_plain_text_is_read_in_its_own_encoding(encoding: str) -> None:
+def test_plain_text_is_read_in_its_encoding(encoding: str) -> None:
     assert text_of_file(PLAIN[encoding].encode(encoding)) == PLAIN[encoding]
 
 
 @pytest.mark.parametrize("encoding", SHORT)
-def test_an_ambiguous_layout_is_asked_about_and_never_stored_wrong(encoding: str) -> None:
+def test_text_in_an_ambiguous_encoding_is_rejected(encoding: str) -> None:
     with pytest.raises(UnreadableFile) as refused:
         text_of_file(SHORT[encoding].encode(encoding))
     assert refused.value.why == "encoding"
 
 
-def test_icons_are_what_they_stand_for_so_that_user_names_behind_them_stay_out_of_prompts() -> None:
+def test_icons_are_named_so_that_user_names_after_them_stay_out_of_prompts() -> None:
     text = text_of_file("Ines Falk\n\uf3c5 Porto \uf0e1 ines-falk \uf09b inesf \uf095 345-67-89".encode())
     assert text == "Ines Falk\nPorto LinkedIn: ines-falk GitHub: inesf Tel.: 345-67-89"
     assert without_contacts(text)[0] == "Ines Falk\nPorto LinkedIn: [url] GitHub: [url] Tel.: [phone]"
@@ -290,7 +290,7 @@ TRUTH = [
 
 @pytest.mark.thorough
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is missing")
-def test_a_page_that_a_browser_printed_is_read_in_its_order_and_direction() -> None:
+def test_a_browser_printed_page_is_read_in_order_and_direction() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_page()
@@ -303,7 +303,7 @@ def test_a_page_that_a_browser_printed_is_read_in_its_order_and_direction() -> N
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_forms_value_stands_behind_its_label() -> None:
+def test_a_forms_value_follows_its_label() -> None:
     """Values are saved in a field of their own, or of its parent."""
     page = Page()
     for at, label in enumerate(("Name", "Last position", "Employer")):

@@ -36,7 +36,7 @@ def flagged(jobs: Sequence[dict[str, Any]], lines: Sequence[Sequence[str]], text
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_lines_are_known_by_the_dates_above_them_in_every_layout() -> None:
+def test_misplaced_lines_are_detected_by_dates_in_every_layout() -> None:
     by_key = {each["id"]: each for each in people()}
     right, moved, lines = 0, 0, 0
     for file in sorted(each for each in FOLDER.iterdir() if each.suffix in (".pdf", ".docx")):

@@ -26,7 +26,7 @@ def resume(text: str, *mails: str, label: str = "Plumber") -> ResumeRecord:
         ("Jean-Luc O’Hara\nLyon", (), "Jean-Luc O’Hara"),
     ],
 )
-def test_the_name_is_found(text: str, mails: tuple[str, ...], name: str) -> None:
+def test_the_persons_name_is_found(text: str, mails: tuple[str, ...], name: str) -> None:
     assert person_name(resume(text, *mails)) == name
 
 
@@ -34,5 +34,5 @@ def test_the_name_is_found(text: str, mails: tuple[str, ...], name: str) -> None
     "text",
     ["Plumber\nAarhus", "Work Experience\nHolm & Sons", "I repair pipes and boilers", "Résumé", "", "2014"],
 )
-def test_an_uncertain_name_is_no_name(text: str) -> None:
+def test_an_uncertain_name_is_not_used(text: str) -> None:
     assert person_name(resume(text)) == ""

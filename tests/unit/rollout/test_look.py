@@ -74,7 +74,7 @@ def groups(share: int, rng: Generator, given: Mapping[str, float]) -> tuple[list
 # --- one look a leg ---------------------------------------------------------------------------------------------------
 
 
-def test_a_leg_is_looked_at_after_a_week_and_with_its_minimum() -> None:
+def test_a_leg_is_evaluated_after_a_week_with_enough_data() -> None:
     enough = {"turns": MINIMUM_TURNS, "users": 400}
     assert not is_due(trial(), enough, enough, NOW + LEG_SECONDS - 1)
     assert is_due(trial(), enough, enough, NOW + LEG_SECONDS)
@@ -84,7 +84,7 @@ def test_a_leg_is_looked_at_after_a_week_and_with_its_minimum() -> None:
     assert missing(trial(), {**enough, "turns": 1_500}, enough, NOW) == ("7.0 days", "500 turns of the variant")
 
 
-def test_an_equal_variant_goes_on_and_is_kept_at_the_end() -> None:
+def test_an_equal_variant_advances_and_is_kept_at_the_end() -> None:
     rng = default_rng(2)
     assert look(trial(10), *groups(10, rng, HEALTHY)).move == "on"
     found = look(trial(100), *groups(100, rng, HEALTHY))
@@ -104,20 +104,20 @@ def test_an_equal_variant_goes_on_and_is_kept_at_the_end() -> None:
     ],
 )
 @pytest.mark.parametrize("share", [10, 50, 100])
-def test_a_variant_that_is_worse_by_a_threshold_goes_back(share: int, what: str, value: float, told: str) -> None:
+def test_a_variant_worse_by_a_threshold_is_rolled_back(share: int, what: str, value: float, told: str) -> None:
     found = look(trial(share), *groups(share, default_rng(3), {**HEALTHY, what: value}))
     assert found.move == "back"
     assert found.why[0].startswith(told), found.why
 
 
-def test_a_variant_beyond_a_limit_that_the_base_is_beyond_as_well_is_held() -> None:
+def test_a_variant_over_a_limit_the_baseline_also_exceeds_is_held() -> None:
     rng, both = default_rng(4), {**HEALTHY, "failed": 0.09}
     found = look(trial(50), users(400, rng, both), users(400, rng, both))
     assert found.move == "held"
     assert "an operator decides" in found.why[-1]
 
 
-def test_worse_within_the_limit_goes_on_and_is_told() -> None:
+def test_a_slightly_worse_variant_advances_and_is_reported() -> None:
     rng = default_rng(5)
     variant = users(4_000, rng, {**HEALTHY, "failed": 0.035}, spread=40)
     found = look(trial(50), variant, users(4_000, rng, HEALTHY, spread=40))
@@ -125,7 +125,7 @@ def test_worse_within_the_limit_goes_on_and_is_told() -> None:
     assert found.why[0].startswith("failed turns: 3.")
 
 
-def test_too_few_decisions_are_not_compared() -> None:
+def test_decisions_are_not_compared_if_too_few() -> None:
     rng = default_rng(6)
     rows = users(400, rng, {**HEALTHY, "denied": 0.9})
     few = [{**each, "decided": 0.0, "denied": 0.0} for each in rows[30:]]
@@ -134,7 +134,7 @@ def test_too_few_decisions_are_not_compared() -> None:
     assert "too few to compare" in next(each for each in found.why if each.startswith("proposals denied"))
 
 
-def test_shares_that_do_not_match_end_the_trial() -> None:
+def test_mismatched_shares_end_the_trial() -> None:
     rng = default_rng(7)
     found = look(trial(50), users(380, rng), users(520, rng))
     assert found == Finding(
@@ -149,7 +149,7 @@ def test_shares_that_do_not_match_end_the_trial() -> None:
 # --- emergencies ------------------------------------------------------------------------------------------------------
 
 
-def test_errors_are_alarming_from_200_turns_doubled_and_above_5_percent() -> None:
+def test_error_rates_alarm_from_200_turns_if_doubled_and_above_5_percent() -> None:
     base = {"turns": 5_000, "failed": 100}
     assert is_alarming({"turns": EMERGENCY_TURNS, "failed": 11}, base)
     assert not is_alarming({"turns": EMERGENCY_TURNS - 1, "failed": 150}, base)
@@ -160,7 +160,7 @@ def test_errors_are_alarming_from_200_turns_doubled_and_above_5_percent() -> Non
     assert not is_alarming({}, {})
 
 
-def test_one_person_for_whom_everything_fails_is_no_emergency_but_many_are() -> None:
+def test_one_user_with_only_failures_is_no_emergency_but_many_are() -> None:
     base = [{"turns": 5, "failed": int(each % 10 == 0)} for each in range(400)]
     fine = [{"turns": 5, "failed": 0} for _ in range(38)]
     assert emergency([*fine, {"turns": 15, "failed": 15}], base) is None, "7 % of 205"
@@ -196,7 +196,7 @@ def _legs(rng: Generator, given: Mapping[str, float]) -> Iterator[str]:
 
 
 @pytest.mark.thorough
-def test_emergencies_are_stopped_at_the_first_look_after_200_turns() -> None:
+def test_an_emergency_stops_the_trial_at_the_first_look_after_200_turns() -> None:
     rng = default_rng(24)
     for _ in range(count(40, 200)):
         stopped = _stopped_after(users(100, rng, {**HEALTHY, "failed": 0.4}), users(900, rng))
@@ -206,7 +206,7 @@ def test_emergencies_are_stopped_at_the_first_look_after_200_turns() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_at_most_5_percent_of_equal_trials_are_taken_back() -> None:
+def test_at_most_5_percent_of_equal_variants_are_rolled_back() -> None:
     rng = default_rng(25)
     trials = count(100, 1_000)
     ends = Counter([*_legs(rng, HEALTHY)][-1] for _ in range(trials))
@@ -216,7 +216,7 @@ def test_at_most_5_percent_of_equal_trials_are_taken_back() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_nearly_all_worse_trials_are_taken_back_at_the_first_look() -> None:
+def test_nearly_all_worse_variants_are_rolled_back_at_the_first_look() -> None:
     for what, value in (("failed", 0.08), ("slow", 0.10), ("cost_usd", 0.016)):
         rng = default_rng(26)
         trials = count(30, 100)
@@ -226,7 +226,7 @@ def test_nearly_all_worse_trials_are_taken_back_at_the_first_look() -> None:
 
 
 @pytest.mark.thorough
-def test_shares_of_many_users_are_within_a_percent_and_assignments_stay() -> None:
+def test_shares_are_accurate_to_one_percent_and_assignments_stable() -> None:
     rollout = begin_trial(Rollout(), "brief", ("chat",), 10, NOW, "t1", "")
     number = count(20_000, 100_000)
     had, kept = set[str](), dict[str, Assignment]()
@@ -248,7 +248,7 @@ def test_shares_of_many_users_are_within_a_percent_and_assignments_stay() -> Non
         had = has
 
 
-def test_the_base_of_100_percent_is_that_of_the_leg_before() -> None:
+def test_the_baseline_at_100_percent_is_that_of_the_previous_leg() -> None:
     rollout = begin_trial(Rollout(), "brief", ("chat",), 10, NOW, "t1", "")
     for share in (50, 100):
         assert rollout.trial
