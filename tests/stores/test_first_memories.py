@@ -99,7 +99,7 @@ async def first(
 SALIENT = [f"salient{n:02}" for n in range(MOST_SALIENT)]
 
 
-async def test_with_a_vector_in_time_the_best_are_those_by_words_and_by_meaning(memories: Memories) -> None:
+async def test_with_a_vector_in_time_the_best_memories_combine_words_and_meaning(memories: Memories) -> None:
     found = await first(memories, Embeddings(at_once), Sleep(over=False))
     assert found[:MOST_SALIENT] == SALIENT
     assert {"words", "meaning"} < {*found[MOST_SALIENT:]}
@@ -109,7 +109,7 @@ async def test_with_a_vector_in_time_the_best_are_those_by_words_and_by_meaning(
 @pytest.mark.parametrize(
     ("answer", "over"), [(never, True), (down, False)], ids=["the vector is late", "there is none"]
 )
-async def test_without_one_the_best_are_those_by_words(
+async def test_without_a_vector_the_best_memories_are_those_by_words(
     memories: Memories, answer: Callable[[], Awaitable[list[float]]], over: bool
 ) -> None:
     embeddings, sleep = Embeddings(answer), Sleep(over)

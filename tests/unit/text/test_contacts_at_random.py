@@ -172,11 +172,11 @@ def dates_taken() -> list[str]:
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_no_contact_detail_is_left_at_any_of_a_thousand_places() -> None:
+def test_no_contact_detail_remains_at_any_of_a_thousand_places() -> None:
     assert contacts_left() == []
 
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_none_of_two_thousand_dates_and_periods_is_a_telephone_number() -> None:
+def test_none_of_two_thousand_dates_and_periods_is_taken_as_a_phone_number() -> None:
     assert dates_taken() == []

@@ -35,7 +35,7 @@ def test_explicit_statements_of_trouble_are_found_with_their_language() -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "plain-2", "unseen", "first-rounds"])
-def test_talk_of_work_others_or_the_past_alarms_at_most_once_in_a_hundred(name: str) -> None:
+def test_messages_on_work_others_or_the_past_alarm_in_at_most_1_percent(name: str) -> None:
     said = [each.text for each in trouble.load(name) if each.label == "p"]
     assert len(said) >= 300
     alarms = [each for each in said if trouble_in(each)]
@@ -81,11 +81,11 @@ def test_talk_of_work_others_or_the_past_alarms_at_most_once_in_a_hundred(name: 
         ("mein Chef droht mir, dass er mich umbringt", Trouble("violence", "de")),
     ],
 )
-def test_spelling_makes_no_difference_to_trouble_and_its_subject_does(said: str, found: Any) -> None:
+def test_spelling_does_not_affect_detecting_trouble_but_its_subject_does(said: str, found: Any) -> None:
     assert trouble_in(said) == found
 
 
-def test_the_phrases_and_two_other_signals_together_miss_hardly_anybody() -> None:
+def test_phrases_and_two_other_signals_together_find_nearly_everybody() -> None:
     """The other two are scripted: each of them finds three of four, whatever the others find."""
     chance = random.Random(74)
 
