@@ -57,7 +57,7 @@ def told(cases: list[Case]) -> Iterator[Told]:
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("folder", [FOLDER, UNSEEN], ids=["claims", "unseen"])
-def test_an_answer_that_quotes_one_record_names_the_one_that_it_retells_as_well(folder: Path) -> None:
+def test_an_answer_names_a_retold_record_besides_the_quoted_one(folder: Path) -> None:
     missed = wrong = named = missed_alone = wrong_alone = 0
     answers = list(told(load(folder)))
     for each in answers:

@@ -74,18 +74,18 @@ def a_chat_with_everything(client: Client, model: ModelServer) -> None:
     client.request("DELETE", "/api/brake")
 
 
-def test_every_collection_of_users_that_the_code_names_is_exported_and_erased() -> None:
+def test_every_user_collection_named_in_the_code_is_exported_and_erased() -> None:
     assert named_in_the_code() - CANDIDATE_APPS - ABOUT_NOBODY <= {*user_collections()}
 
 
-def test_the_feed_and_the_brake_are_erased_after_what_writes_to_them() -> None:
+def test_the_feed_and_the_brake_are_erased_after_their_writers() -> None:
     first, *_, feed, brake = user_collections()
     assert (first, feed, brake) == (conversations.COLLECTION, activity.COLLECTION, user_settings.SIGNALS)
     assert len({*user_collections()}) == len(user_collections())
 
 
 @pytest.mark.thorough
-def test_all_data_of_a_users_chat_are_exported(
+def test_all_chat_data_of_a_user_is_exported(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     a_chat_with_everything(client, model)
@@ -95,7 +95,7 @@ def test_all_data_of_a_users_chat_are_exported(
     assert {name: count for name, count in client.get("/api/me/export")["counts"].items() if count} == left
 
 
-def test_all_data_of_a_users_chat_are_erased(
+def test_all_chat_data_of_a_user_is_erased(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     a_chat_with_everything(client, model)
