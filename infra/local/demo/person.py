@@ -1,6 +1,6 @@
-"""The demo user: a product manager who was an engineer, nearly became one again, and now wants to work for the climate.
+"""The demo user: a product manager who was an engineer, nearly became one again, and now wants to work on climate.
 
-What is said of her here, in her résumé and in her interview is of one person, as of that interview.
+Everything here, in her résumé and in her interview describes one person at the time of that interview.
 """
 
 from dataclasses import dataclass
