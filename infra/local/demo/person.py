@@ -123,7 +123,7 @@ MEMORIES = (
     ),
 )
 BEFORE = Told("goal", "Wants to become a staff engineer.", "I want to become a staff engineer", 0.9, days_ago=85)
-"""Whether applications for the jobs of a source are delivered."""
+"""The earlier goal that her first goal in `MEMORIES` replaced."""
 
 _HERE = Path(__file__).parent
 
