@@ -35,7 +35,7 @@ def name_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> set[str]:
-    """The modules that a file imports, wherever in it; `from a import b` counts as `a.b` too, for b may be a module."""
+    """The modules that a file imports anywhere; `from a import b` counts as `a.b` too, because b may be a module."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -179,8 +179,8 @@ print(json.dumps({"opened": opened, "asked": asked, "threads": threading.active_
 
 
 def import_handlers(*handlers: Path) -> dict[str, object]:
-    """Import the handlers as Lambda does, in a process that has no setting. What several of them import happens once,
-    and is seen once."""
+    """Import the handlers as Lambda does, in a process without settings. Modules imported by several of them are
+    executed, and checked, once."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_HANDLERS, str(SRC), *map(str, handlers)],
         env={"PYTHONPATH": str(SRC), "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ["PATH"]},

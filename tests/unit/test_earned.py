@@ -1,4 +1,4 @@
-"""Earned autonomy: what a history of decisions says, whatever the history."""
+"""Earned autonomy: what a history of decisions earns, for any history."""
 
 from typing import Literal, TypeAlias, get_args
 

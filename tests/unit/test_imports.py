@@ -1,4 +1,4 @@
-"""Objects built at a cold start and on first use, measured in a process of its own."""
+"""Objects built at a cold start and on first use, measured in a separate process."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Contact details of somebody's documents in other texts: found in any spacing and spelling, and nothing else is."""
+"""Contact details from a user's documents in other texts: found in any spacing and spelling, and nothing else is."""
 
 import pytest
 

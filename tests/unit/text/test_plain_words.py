@@ -1,4 +1,4 @@
-"""One grammar of yes, no, stop and orders: what it knows, and that it guesses nothing else."""
+"""The grammar of yes, no, stop and orders: what it recognizes, and that it guesses nothing else."""
 
 import pytest
 

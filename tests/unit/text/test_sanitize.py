@@ -1,4 +1,4 @@
-"""Text that is safe to show: no link or image to a stranger's server, however it is written and however it arrives."""
+"""Text that is safe to show: no link or image to another server, however it is written and delivered."""
 
 import re
 from collections.abc import Iterator
@@ -94,7 +94,7 @@ ATTACKS = {
     "https\\:/\\/evil.example": "https\\:/\\/ evil.example",
     "www\\.evil.example": "www \\.evil.example",
     "xmpp\\:a@evil.example/secret": "xmpp\\: a@evil.example/secret",
-    # characters that nobody sees
+    # invisible characters
     "]\u200b(https://evil.example)": "] \u00a0(https:// evil.example)",
     "<\x00img src=//evil.example>": "< img src=//evil.example>",
     "https:\u2060//evil.example": "https:// evil.example",

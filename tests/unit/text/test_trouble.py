@@ -1,4 +1,4 @@
-"""Explicit statements of people in trouble, and others. The sentences stand in `evals/trouble.tsv.gz`."""
+"""Explicit statements by people in trouble, and others. The sentences are in `evals/trouble.tsv.gz`."""
 
 import random
 import re
@@ -57,7 +57,7 @@ def test_messages_on_work_others_or_the_past_alarm_in_at_most_1_percent(name: st
         ("I can't go on like this in my current role, I need a change", None),
         ("A caller told me they want to die, and I stayed on the line.", None),
         ("", None),
-        # A clause begins anew at "and", at punctuation and at a first person.
+        # A new clause starts at "and", at punctuation and at a first person.
         ("They fired me and I want to die", Trouble("self_harm", "en")),
         ("they all say no i want to die", Trouble("self_harm", "en")),
         ("I used to love this job, and now I want to die.", Trouble("self_harm", "en")),
@@ -69,7 +69,7 @@ def test_messages_on_work_others_or_the_past_alarm_in_at_most_1_percent(name: st
         ("ils m'ont viré et je veux mourir", Trouble("self_harm", "fr")),
         ("me echaron y quiero morirme", Trouble("self_harm", "es")),
         ("ele me demitiu e quero morrer", Trouble("self_harm", "pt")),
-        # Who does not want to live somewhere wants to move.
+        # Someone who does not want to live somewhere wants to move.
         ("Ich will nicht mehr in München leben", None),
         ("Ich will nicht mehr vom Ersparten leben", None),
         ("Je ne veux plus vivre à Paris", None),
@@ -86,7 +86,7 @@ def test_spelling_does_not_affect_detecting_trouble_but_its_subject_does(said: s
 
 
 def test_phrases_and_two_other_signals_together_find_nearly_everybody() -> None:
-    """The other two are scripted: each of them finds three of four, whatever the others find."""
+    """The other two are scripted: each of them detects three of four, independently of the others."""
     chance = random.Random(74)
 
     def share(label: str) -> float:

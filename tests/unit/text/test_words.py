@@ -1,4 +1,4 @@
-"""Decisions of code by words of human languages: each such module is named, and they stay few."""
+"""Decisions that code makes by words of human languages: each such module is listed, and they stay few."""
 
 import ast
 import io
@@ -74,7 +74,7 @@ def test_at_most_400_tested_lines_of_code_judge_meaning_by_words() -> None:
 
 
 def test_each_module_with_words_in_three_languages_is_listed() -> None:
-    """A module that reads sentences has their function words."""
+    """Modules that read sentences contain their function words."""
     all_words = Counter(chain.from_iterable(map(function_words, (*LANGUAGES, "en"))))
     own = [{each for each in function_words(one) if len(each) > 2 and all_words[each] == 1} for one in LANGUAGES]
     for module in PACKAGE.rglob("*.py"):
