@@ -1,4 +1,4 @@
-"""Some attacks each day, more in a gate, all of them at night."""
+"""Some attacks each day, more in a gate, and all of them at night."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A sample of the day's answers is judged by another model; numbers are kept, and nobody's words."""
+"""Another model judges a sample of the day's answers; numbers are stored, and no user text."""
 
 from datetime import date
 from typing import Any

@@ -1,4 +1,4 @@
-"""The labelled claims are well-formed, and the table of what is wrong about them says what a reader must know."""
+"""The labelled claims are well-formed, and the table of errors contains what its readers need."""
 
 import json
 from collections import Counter
@@ -211,7 +211,7 @@ def _unscripted() -> Iterator[BilledModel]:
 
 @pytest.fixture
 def judge(_unscripted: BilledModel) -> BilledModel:
-    """A judge that does not say that it is scripted."""
+    """A judge that does not report that it is scripted."""
     _unscripted.reset()
     return _unscripted
 

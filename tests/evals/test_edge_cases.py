@@ -1,4 +1,5 @@
-"""The edge cases of the learning guide, played with answers written by hand: they prove the wiring, and no model."""
+"""The edge cases of the learning guide, played with answers written by hand: they prove the wiring, and nothing about a
+model."""
 
 import re
 from collections import deque

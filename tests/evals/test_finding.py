@@ -1,4 +1,4 @@
-"""The command that measures finding reads the public set's format and fails where ours is behind."""
+"""The command that measures finding reads the public set's format and fails if our search is worse."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The first hour with a key: its page finds a model's known quality, its ceiling holds, and a killed run goes on."""
+"""The first hour with a key: its page shows a model's known quality, its ceiling is kept, and a killed run resumes."""
 
 import asyncio
 import json
@@ -406,7 +406,7 @@ def test_a_repeatedly_killed_run_resumes_with_the_same_result(tmp_path: Path) ->
             killed_after(provider, requests, run(provider, tmp_path / "killed", *steps))
         code, said = whole_run(provider, tmp_path / "killed", *steps)
         assert (code, "were finished before" in said) == (0, True), said
-        # The model errs about the same things, however often it is asked about them.
+        # The model makes the same errors however often it is asked.
         provider.usages.clear()
         code, said = whole_run(provider, tmp_path / "whole", *steps)
         assert code == 0, said

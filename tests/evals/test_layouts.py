@@ -1,4 +1,4 @@
-"""The measure of read layouts: what it counts as wrong, and its bounds."""
+"""The measure for reading layouts: what it counts as errors, and its bounds."""
 
 import pytest
 

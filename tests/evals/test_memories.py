@@ -1,4 +1,4 @@
-"""The command that measures memories reads a folder of labels, and says what a real embedding lacks."""
+"""The command that measures memories reads a folder of labels, and says what the real embedding needs."""
 
 import asyncio
 from pathlib import Path

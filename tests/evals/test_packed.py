@@ -1,4 +1,4 @@
-"""Packed sets: nobody changes one without saying so."""
+"""Packed sets cannot be changed unnoticed."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Messages written by somebody who had not read the grammar, and what the code decides of them."""
+"""Messages written by somebody who had not read the grammar, and how the code decides them."""
 
 from pathlib import Path
 from typing import Any

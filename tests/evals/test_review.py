@@ -49,7 +49,7 @@ def database(chat: ChatServer) -> Iterator[Database[dict[str, Any]]]:
 
 @pytest.fixture
 def complained(client: Client, model: ModelServer, database: Database[dict[str, Any]]) -> str:
-    """A conversation about a name, with a thumb down and words; returns the conversation's id."""
+    """A conversation about a name, with a thumbs down and a comment; returns the conversation's id."""
     database[CANDIDATES].insert_one({"user_id": client.user_id, "name": "Ada Lovelace", "location": "Hamm"})
     database[EMPLOYMENT].insert_one({"user_id": client.user_id, "company": "Kestrel Aviation", "title": "Pilot"})
     model.script(Reply(text="Hello."), Reply(text="You are a cook at Kestrel Aviation, Ada."))

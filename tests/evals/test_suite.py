@@ -1,4 +1,4 @@
-"""Runs of evals: their tables, their page, what differs between two, and the thresholds of a release."""
+"""Runs of evals: their tables, their page, the differences between two, and the thresholds of a release."""
 
 import json
 import re

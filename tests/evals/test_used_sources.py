@@ -1,6 +1,6 @@
 """How often an answer that quotes one record and retells another in other words names both, and what else it names.
 
-Each record is a line of what a person said or of their résumé, each retelling a labelled true claim of it.
+Each record is a line of a user's statements or résumé, each retelling a labelled true claim based on it.
 """
 
 import re
@@ -24,7 +24,7 @@ CLOSING = {
     "nl": "Laat me weten of je iets wilt veranderen of dat ik verder moet zoeken.",
     "pt": "Diga-me se quer mudar alguma coisa ou se devo procurar outra coisa.",
 }
-"""Common words, which are not to be taken for a record's."""
+"""Common words, which must not count as a record's."""
 
 
 @dataclass(frozen=True)

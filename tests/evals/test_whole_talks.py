@@ -1,4 +1,4 @@
-"""Whole talks are played to their own end by answers of the scripted model; what is wrong in it fails by name."""
+"""Whole talks are played to their end with answers of the scripted model; errors fail by name."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ def problems(stage: Stage, answers: Answers) -> dict[str, tuple[str, ...]]:
 
 
 def changed(case: str, change: Callable[[Step], Step]) -> Answers:
-    """The good answers, each made a bad one."""
+    """The good answers, each turned into a bad one."""
     [steps] = GOOD[case]
     return {case: [[change(each) for each in steps]]}
 

@@ -1,4 +1,4 @@
-"""How mutants are tried and counted. Writing them needs .venv-mutants, which only the night has."""
+"""How mutants are tried and counted. Writing them needs .venv-mutants, which only the nightly run has."""
 
 import json
 from collections.abc import Mapping

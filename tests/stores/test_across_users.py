@@ -66,7 +66,8 @@ def test_every_method_that_reads_across_users_is_tested() -> None:
 
 
 SCANS = {"Answers.list_since", "Memories.list_users_without_stems", "UserSettingsStore.count_pinned"}
-"""A day's answers, read once a night; operators' commands: one once after an update, one in the table of a trial."""
+"""A day's answers, read once a night; operators' commands: one run once after an update, one in the table of a
+trial."""
 
 
 @pytest.mark.parametrize("name", ["Answers.list_since", "Sweeps.running_work", "Watermarks.backlog"])
@@ -92,7 +93,7 @@ async def test_a_callers_across_users_mark_does_not_extend_to_gathered_tasks(
 async def test_a_query_across_users_is_served_by_an_index(
     database: AsyncDatabase[Document], sent: Sent, name: str
 ) -> None:
-    # Something is due, so that the oldest of it is looked for.
+    # Something is due, so that the oldest due item is looked up.
     await database[approvals.COLLECTION].insert_one({"_id": "a", "user_id": "u", "due_at": 1.0, "links": []})
     await database["agent_conversations"].insert_one({"_id": "u:c", "id": "c", "user_id": "u", **SILENT})
     await database["user_memories"].insert_one({"_id": "m", "user_id": "u", "created": 1.0, **NEW})

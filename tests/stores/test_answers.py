@@ -1,4 +1,4 @@
-"""The answers of a day, of everybody."""
+"""The answers of a day, across users."""
 
 from datetime import UTC, datetime
 

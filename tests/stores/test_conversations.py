@@ -1,4 +1,4 @@
-"""Leases of conversations, and the stored messages whatever process dies."""
+"""Leases of conversations, and the stored messages if a process dies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ DAY = 86_400
 
 @dataclass
 class Person:
-    """Someone who chats, with a process that may die."""
+    """A user who chats, with a process that may die."""
 
     conversations: Conversations
     clock: FakeClock = field(default_factory=FakeClock)
@@ -262,7 +262,7 @@ async def test_a_turn_that_died_after_recording_is_not_stored_twice(
 ) -> None:
     claim = await person.begin()
     await person.finish(claim)
-    # As if the process had died between recording and letting go.
+    # As if the process had died between recording and releasing.
     await database[CONVERSATIONS].update_one({}, {"$set": {f"turns.{claim.turn.run_id}": _kept(claim), "last_seq": 0}})
     assert await person.conversations.recover(await person.go_on()) == 2
     assert await person.said() == [("user", "message 1"), ("assistant", "Yes.")]
@@ -459,7 +459,7 @@ async def test_a_conversation_expires_a_year_after_its_last_use_and_its_messages
 
 
 def _date(stored: Any) -> datetime:
-    """The wire server gives a date that was set by an update back as words."""
+    """The wire server returns a date that was set by an update as text."""
     return stored if isinstance(stored, datetime) else datetime.fromisoformat(stored).replace(tzinfo=UTC)
 
 

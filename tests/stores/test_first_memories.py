@@ -74,7 +74,7 @@ class Sleep:
 
 @pytest.fixture
 async def memories(database: AsyncDatabase[Document]) -> Memories:
-    """Twenty salient ones, and of little importance one that is near by words and one that is near by meaning."""
+    """Twenty salient memories, and two of little importance: one similar in words and one in meaning."""
     memories = Memories.of(database)
     for n in range(20):
         await memories.add(USER, a_memory(f"salient{n:02}", f"fact {n}", 1.0), f"h{n}", [1.0, 0.0], NOW - n)

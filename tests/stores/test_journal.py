@@ -1,4 +1,4 @@
-"""The journal of consolidations, and its memories meanwhile: per user, with ids and numbers only."""
+"""The journal of consolidations, and its memories in the meantime: per user, with only ids and numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The rule hears every command of the package, and makes a test fail."""
+"""The rule sees every command of the package, and fails the test."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Search finds the best of what is the user's, however the server can search."""
+"""Search finds the user's best results, whatever the server's search supports."""
 
 import math
 import random

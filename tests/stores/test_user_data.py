@@ -1,4 +1,4 @@
-"""No collection holds something of a user that is not exported, not erased, or kept for no stated time."""
+"""No collection contains user data that is not exported, not erased, or kept without a stated period."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ def named_in_the_code() -> set[str]:
 
 
 def of_user(database: Database[dict[str, Any]], user_id: str) -> Mapping[str, list[dict[str, Any]]]:
-    """Each document in which the user's id stands anywhere, by collection."""
+    """Each document that contains the user's id anywhere, by collection."""
     found = {
         name: [each for each in database[name].find() if user_id in repr(each)]
         for name in database.list_collection_names()
@@ -111,7 +111,7 @@ def test_an_expiring_document_has_its_expiry_date(
     for name in user_collections():
         documents = found.get(name, [])
         if isinstance(kept := name.retention, Expires):
-            # The laptop's server gives a date that was updated as text.
+            # The local database returns an updated date as text.
             dates = [datetime.fromisoformat(str(each[kept.field])).replace(tzinfo=UTC) for each in documents]
             latest = datetime.now(UTC) + kept.after
             assert all(datetime.now(UTC) < date <= latest for date in dates), name

@@ -1,4 +1,4 @@
-"""Counts of a trial are counted once, with repetitions and concurrency."""
+"""A trial's events are counted only once, despite retries and concurrent writes."""
 
 import asyncio
 
