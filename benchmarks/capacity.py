@@ -1,8 +1,9 @@
-"""The load of so many users on a stage, on counts: a simulation of days, against what the template and a cluster allow.
+"""Simulate the load of so many users on a stage over days, in counts, and compare it with the limits of the template
+and a cluster.
 
-`python -m benchmarks.capacity` prints the tables of `docs/capacity.md`. Nothing runs: turns, polls, conversations to be
-read, nights, job searches, approvals and mails are counted minute by minute, and what a sweep cannot take waits for the
-next. What is stored is counted from what comes in a day, and how long it is kept.
+`python -m benchmarks.capacity` prints the tables of `docs/capacity.md`. Nothing is executed: turns, polls,
+conversations to be read, nights, job searches, approvals and mails are counted minute by minute, and work that exceeds
+a sweep's limit waits for the next. Stored data is counted from the daily input and the retention time.
 """
 
 import re
@@ -26,9 +27,9 @@ DAYS, MINUTES, HOURS = 4, 1_440, 24
 SEED = 17
 ACCOUNT_SLOTS = 1_000
 REQUESTS_A_SECOND = 10
-"""Requests per second that a function URL takes for each reserved slot."""
+"""Requests per second that a function URL accepts for each reserved slot."""
 COMMANDS = {"turn": 12, "poll": 6, "extraction": 24, "night": 14, "approval": 20, "search": 97, "briefing": 12}
-"""Database commands of each; a turn's and a poll's are counted in `tests/functions/test_round_trips.py`."""
+"""Database commands of each; those of a turn and a poll are counted in `tests/functions/test_round_trips.py`."""
 MAILS_A_SECOND = 14
 """SES's first quota outside its sandbox."""
 SLOT_MINUTES = 25
@@ -46,47 +47,47 @@ ONE_ZONE: Mapping[int, float] = {1: 1.0}
 
 @dataclass(frozen=True)
 class Load:
-    """The work that people cause. All but the number of users is assumed."""
+    """The work caused by users. All but the number of users is assumed."""
 
     users: int = 50_000
     zones: Mapping[int, float] = field(default_factory=lambda: ALL_ZONES)
     active: float = 0.2
-    """Share of users who come on one day."""
+    """Share of users who are active on a given day."""
     conversations: float = 1.3
-    """Conversations of an active user a day."""
+    """Conversations per active user and day."""
     turns: int = 6
     turn_seconds: float = 12.0
     minutes_open: float = 20.0
-    """Minutes a day that an active user's page is open."""
+    """Minutes a day that an active user keeps the page open."""
     embedded: float = 0.6
     """Share of typed messages that are long enough to get a vector."""
     memories: int = 40
-    """Memories of a user."""
+    """Memories per user."""
     remembers: float = 0.6
     """Share of active users who leave something new to consolidate."""
     asks: float = 0.15
-    """Approvals of an active user."""
+    """Approvals per active user."""
     mailed: float = 0.3
-    """Share of approvals that nobody decides at once; each is mailed, and once more at half its time."""
+    """Share of approvals that are not decided at once; each is mailed, and once more at half its time."""
     extraction_seconds: float = 20.0
     night_seconds: float = 8.0
-    """Seconds of a night for one user: two model requests and the writes."""
+    """Seconds of a night per user: two model requests and the writes."""
     answers: float = 0.3
-    """Interview answers per conversation; each is drafted beside its turn."""
+    """Interview answers per conversation; each is drafted in parallel to its turn."""
     documents: float = 0.05
-    """Cards, résumés for a job and letters, a conversation."""
+    """Cards, tailored résumés and letters per conversation."""
     resumes: float = 0.02
-    """Given to be read, a conversation."""
+    """Uploaded résumés per conversation."""
     lessons: float = 0.03
-    """A conversation."""
+    """Lessons per conversation."""
     searches: float = 0.5
-    """Job searches of an active user, a night."""
+    """Job searches per active user and night."""
     search_seconds: int = 60
-    """Seconds of one slot of the readers for a search of two states."""
+    """Seconds that a search of two states occupies one slot of the readers."""
     matches: float = 5
     """Jobs that a search shows for the first time."""
     briefings: float = 0.5
-    """Briefings of an active user a day."""
+    """Briefings per active user and day."""
     hours: Sequence[float] = field(
         default=(2, 1, 1, 1, 1, 2, 4, 8, 12, 14, 14, 14, 13, 14, 14, 14, 14, 15, 17, 20, 20, 16, 10, 5), repr=False
     )
@@ -116,13 +117,13 @@ class Load:
 
 @dataclass(frozen=True)
 class Background:
-    """The work of a workflow beside the turns."""
+    """The work of a workflow in parallel to turns."""
 
     what: str
     of: str
-    """The field of `Load` that counts it, a conversation."""
+    """The field of `Load` that counts it per conversation."""
     seconds: int
-    """Seconds of one slot of the readers for one of them."""
+    """Seconds that each occupies one slot of the readers."""
 
 
 BACKGROUND = (
@@ -136,11 +137,11 @@ BACKGROUND = (
 # --- what is stored ---------------------------------------------------------------------------------------------------
 
 COMPRESSED = 0.5
-"""The compressed share of a document on the disk (assumed). Vectors are not compressed."""
+"""Compressed size of a document on the disk, as a share (assumed). Vectors are not compressed."""
 INT8, FLOAT32 = 1_560, 6_170
-"""Bytes of a vector as it is stored."""
+"""Bytes of a stored vector."""
 INDEXED_VECTOR = 1_700
-"""Bytes of a vector in the memory of its index, where both kinds have a byte for each dimension, with its graph."""
+"""Bytes of a vector in its index's memory, including the graph; both kinds take a byte for each dimension."""
 
 
 @dataclass(frozen=True)
@@ -416,7 +417,7 @@ def simulate(load: Load, limits: Limits, cluster: Cluster) -> list[Row]:
 
 
 def _spread(count: np.ndarray, minutes: int) -> np.ndarray:
-    """Return the work of each minute, where what begins in one takes so many minutes."""
+    """Return the work of each minute, if work that starts in one takes so many minutes."""
     return np.convolve(count, np.ones(max(1, minutes)) / max(1, minutes))[: len(count)]
 
 
@@ -426,7 +427,7 @@ class Queue:
 
     waiting: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])
     longest: int = 0
-    """Minutes that somebody waited, or waits."""
+    """Minutes of the longest wait, past or current."""
 
     def add(self, due: int, count: float) -> None:
         if count:
@@ -448,20 +449,20 @@ class Queue:
 # --- what is promised -------------------------------------------------------------------------------------------------
 
 PROMISED = {10_000: "M30", 50_000: "M50"}
-"""The cluster with which a stage of prod serves so many users, spread over the zones."""
+"""The cluster with which a prod stage serves so many users, spread over the time zones."""
 SIZES = {**PROMISED, 100_000: "M60"}
 
 
 MOST_THOUSANDS = 200
-"""Thousands of users at which some limit is exceeded in any case."""
+"""Thousands of users at which some limit is certainly exceeded."""
 
 
 class Broken(Exception):
-    """A promised size does not hold."""
+    """A promised capacity is not met."""
 
 
 def table(users: int) -> str:
-    """Return the rows of one of `SIZES`. Raises `Broken` if it is promised and does not hold."""
+    """Return the rows of one of `SIZES`. Raises `Broken` if it is promised and not met."""
     rows = simulate(Load(users), Limits.of(Stage.load("prod")), CLUSTERS[SIZES[users]])
     if users in PROMISED and (broken := [row.what for row in rows if not row.holds]):
         raise Broken(f"{users:,} users on an {PROMISED[users]}: {', '.join(broken)}")
@@ -475,7 +476,7 @@ def table(users: int) -> str:
 
 
 def first_to_break(zones: Mapping[int, float], limits: Limits, cluster: Cluster) -> tuple[int, Row]:
-    """Return the number of users, in thousands, at which something breaks as they become more, and what does."""
+    """Return the number of users, in thousands, at which a limit is first exceeded, and which limit."""
 
     def broken(thousands: int) -> list[Row]:
         rows = simulate(Load(1_000 * thousands, zones), limits, cluster)

@@ -1,7 +1,7 @@
 """The costs of a stage: the formula behind the tables of `docs/capacity.md`, from counts, prices and the template.
 
-`python -m benchmarks.costs` prints both. Nothing is measured here but what `benchmarks/results.json` already has: the
-rest are counts of `benchmarks.capacity.Load` and the assumptions below, each with its unit.
+`python -m benchmarks.costs` prints both. The only measurements are those in `benchmarks/results.json`: the rest are
+counts of `benchmarks.capacity.Load` and the assumptions below, each with its unit.
 """
 
 import json
@@ -39,13 +39,13 @@ TRANSITION = 25 / 1_000_000
 LOG_GB, METRIC, ALARM, DASHBOARD, TRACE = 0.50, 0.30, 0.10, 3.0, 5 / 1_000_000
 MAIL, KEY = 0.10 / 1_000, 1.0
 
-# A million tokens, off-peak: input, cached input, output. Peak hours cost twice as much.
+# Per million tokens, off-peak: input, cached input, output. Peak hours cost twice as much.
 FAST, PRO = (0.15, 0.003, 0.60), (0.66, 0.022, 1.98)
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of one piece of work, of a tier's model. `cached` ones are not among the input."""
+    """The tokens of one piece of work by a tier's model. `cached` tokens are not included in the input."""
 
     price: tuple[float, float, float]
     input: int
@@ -62,16 +62,16 @@ EXTRACTION = (Tokens(FAST, 330, 110, 730), Tokens(PRO, 730, 140, 910), Tokens(FA
 """Reading a conversation for memories: the model that reads, the one that judges, and the one that compares. Measured
 by `benchmarks.readings`; the last one's output is an assumption."""
 NIGHT = (Tokens(FAST, 550, 30, 365),)
-"""Comparing what was stored without a comparison: one request, as by day."""
+"""Comparing memories that were stored without a comparison: one request, as by day."""
 CARD = (Tokens(PRO, 36_000, 6_000), Tokens(FAST, 24_000, 3_000))
-"""Six sections, written by one model and judged by the other. Résumés for a job and letters are counted like cards."""
+"""Six sections, written by one model and judged by the other. Tailored résumés and letters are counted like cards."""
 SECTIONS = 6
 INTERVIEW_ANSWER = (Tokens(FAST, 6_000, 300), Tokens(PRO, 8_000, 900))
-"""Deciding what comes next, and writing the draft anew."""
+"""Deciding the next question, and rewriting the draft."""
 LESSON = (Tokens(PRO, 20_000, 3_500), Tokens(FAST, 12_000, 1_500))
 RESUME = (Tokens(PRO, 8_000, 3_000), Tokens(FAST, 10_000, 1_500))
 SCOUTING = (Tokens(FAST, 30_000, 2_500), Tokens(PRO, 8_000, 800))
-"""A user's search of one night: what is found is ranked, and the reasons are checked."""
+"""A user's nightly search: the results are ranked, and the reasons are checked."""
 SECONDS_A_POLL, LOG_BYTES_A_TURN, LOG_BYTES_A_POLL, METRICS = 0.06, 4_000, 600, 75
 
 
@@ -83,7 +83,7 @@ class Cost:
 
 
 def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost]:
-    """Compute what a thousand conversations cost."""
+    """Compute the cost of a thousand conversations."""
     chat, turns = int(stage.parameter("ChatMemory")) / 1_024, 1_000 * load.turns
     [ten_turns] = [row["ours"] for row in results["rows"]["prompts"] if row["what"] == OFF_PEAK_TURNS]
     polls = 1_000 / load.conversations * load.minutes_open * 2 + turns * load.turn_seconds / 2
@@ -147,11 +147,11 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
 
 
 def per_month(stage: Stage, cluster: str) -> list[Cost]:
-    """Compute what a stage costs a month with nobody in it."""
+    """Compute the monthly cost of a stage without users."""
     template = stage.template
     alarms, dashboards = template.of_type("AWS::CloudWatch::Alarm"), template.of_type("AWS::CloudWatch::Dashboard")
     keys = template.of_type("AWS::KMS::Key")
-    # Of the live release, and of the one before.
+    # Of the live release and the previous one.
     snapshots = 2 * sum(int(template.text(each["MemorySize"])) / 1024 for each in _with_snapshot(template))
     rates = [str(each["ScheduleExpression"]) for each in template.of_type("AWS::Scheduler::Schedule").values()]
     minutes = [minutes_of(rate) for rate in rates if rate.startswith("rate(")]
@@ -184,8 +184,8 @@ def _with_snapshot(template: Template) -> list[Any]:
 
 
 def path_of(machine: str, inside: str | None = None) -> tuple[str, ...]:
-    """Return the states that the longest execution without an error passes, none of them twice; `inside`: those of each
-    item of this map."""
+    """Return the states of the longest execution without an error, each once; `inside`: those of each item of this
+    map."""
     definition = read_machine(ROOT / f"statemachines/{machine}.asl.yaml")
     if inside:
         definition = definition["States"][inside]["ItemProcessor"]
@@ -219,7 +219,7 @@ def tables() -> str:
 
 
 def a_month(users: int, cluster: str) -> float:
-    """Return the USD of a month with so many users."""
+    """Return the monthly cost in USD with so many users."""
     stage, load = Stage.load("prod"), Load(users)
     thousand = sum(each.usd for each in per_thousand(load, stage, _results()))
     return sum(each.usd for each in per_month(stage, cluster)) + load.conversations_a_day * DAYS / 1_000 * thousand

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 OFF_PEAK_TURNS = "ten turns, off-peak"
-"""The row of `prompts` from which `costs` computes what a turn costs."""
+"""The row of `prompts` from which `costs` computes the cost of a turn."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ SLOPE = 1.1
 
 @dataclass
 class Distance:
-    """A proxy: each answer comes so much later, and holds no other one up."""
+    """A proxy that delays each response independently of the others."""
 
     upstream: int
     seconds: float
@@ -99,7 +99,7 @@ async def _first_texts(server: Server) -> list[float]:
 
 
 def slope(found: dict[str, Any], of: str) -> float:
-    """Milliseconds by which the first word comes later for each that the database is farther away."""
+    """Milliseconds by which the first text is delayed per millisecond of distance to the database."""
     near, far = str(ADDED_MS[0]), str(ADDED_MS[-1])
     return (found["added_ms"][far][of] - found["added_ms"][near][of]) / (ADDED_MS[-1] - ADDED_MS[0])
 

@@ -16,7 +16,7 @@ INCHES = (13, 10.5)
 
 
 def draw(found: Mapping[str, Any], path: Path) -> None:
-    # The same figures make the same file, and its words stay words.
+    # The same figures give the same file, and its text stays text.
     mpl.rcParams.update({"svg.hashsalt": "qwestly-agent", "svg.fonttype": "none", "font.size": 9})
     figure = Figure(figsize=INCHES, layout="constrained")
     panels: Sequence[Axes] = figure.subplots(3, 2).flat

@@ -1,6 +1,6 @@
 """The stack that a team would write first: FastAPI and pydantic-ai, streaming through the library's own adapter.
 
-The same model, settings, instructions and tools as ours. It knows no user, keeps nothing and joins nothing.
+The same model, settings, instructions and tools as ours. It has no users, stores nothing and joins no deltas.
 """
 
 import os
@@ -18,7 +18,7 @@ from qwestly_agent.llm.models import DEFAULT_MODELS, PROFILES, TIER_SETTINGS
 
 
 async def unavailable(**_: object) -> str:
-    """Offered and never called: the scripted model only talks."""
+    """Offered but never called: the scripted model only produces text."""
     return "Nothing is stored."
 
 

@@ -1,7 +1,7 @@
-"""How much of a prompt its provider has seen before, and what a conversation costs.
+"""Measure how much of a prompt its provider has cached, and what a conversation costs.
 
-Both conversations go through the chat door, to the model's wire and back. Tokens are counted by the scripted server,
-four characters each, and cached as providers do it: in blocks of 64 tokens of a prefix that was sent before. Prices are
+Both conversations go through the chat function, to the model's wire and back. The scripted server counts tokens, four
+characters each, and caches them as providers do: in blocks of 64 tokens of a prefix that was sent before. Prices are
 those of `llm/models.py`. No real provider has counted this.
 """
 
@@ -34,7 +34,7 @@ MOST_USD = 0.002
 SUNDAY = PEAK - 86_400
 CHARACTERS_A_TOKEN = 4
 FRAME_CHARACTERS = 1_294
-"""Characters of a result besides the two pieces: its frame, and the person's own messages, which grow."""
+"""Characters of a result apart from the two pieces: its frame, and the person's own messages, whose number grows."""
 SENTENCE = "That is a good question, and here is what I would say to it in a few plain sentences. "
 
 
@@ -53,7 +53,7 @@ def _somebody(server: Server) -> Client:
 
 
 def _forty_turns(world: World, user: Client) -> list[float]:
-    """The share of each request's bytes that opens the next one."""
+    """Return the share of each request's bytes that is a prefix of the next one."""
     conversation_id = None
     for turn in range(TURNS):
         steps = [_look_up("query_user_knowledge")] if turn % A_TOOL_EACH == 0 else []
@@ -68,7 +68,7 @@ def _shared(one: bytes, next_one: bytes) -> float:
 
 
 def _ten_turns(world: World, user: Client) -> dict[str, Any]:
-    """Each second turn looks something up."""
+    """Every second turn looks something up."""
     conversation_id, spent = None, list[dict[str, Any]]()
     for turn in range(COSTED_TURNS):
         steps = [_look_up("query_user_knowledge")] if turn % 2 else []
@@ -88,7 +88,7 @@ def _ten_turns(world: World, user: Client) -> dict[str, Any]:
 
 
 def _usd(spent: dict[str, Any], at: float) -> float:
-    """The price of a turn at this time, whatever the hour is now."""
+    """The price of a turn at the given time, independent of the current hour."""
     tokens = RequestUsage(
         input_tokens=spent["input_tokens"],
         cache_read_tokens=spent["cached_tokens"],
@@ -109,7 +109,7 @@ def _words(tokens: int) -> str:
 
 
 def _chunks(user_id: str) -> list[dict[str, Any]]:
-    """Two pieces of a document, as long as makes results of so many tokens at the mean."""
+    """Two pieces of a document, long enough for results with so many tokens on average."""
     text = _words(RESULT_TOKENS // 2)[: -FRAME_CHARACTERS // 2]
     vector = to_binary(embedding(text, DIMENSIONS))
     given = {"user_id": user_id, "title": "Résumé", "source_type": "resume", "text": text, "embedding": vector}

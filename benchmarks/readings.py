@@ -1,8 +1,8 @@
-"""What one conversation costs that is read for memories: `python -m benchmarks.readings`.
+"""Measure the cost of reading one conversation for memories: `python -m benchmarks.readings`.
 
-Each third labelled conversation of `evals/memories`, filled up to six messages, of a person with forty memories, goes
-through the states of `extract_memories` to the model's wire. Its right notes are what the model finds. Tokens are
-counted by the scripted server, as in `prompts.py`. The figures are the constants of `costs.py`.
+Every third labelled conversation of `evals/memories`, filled up to six messages, of a person with forty memories, goes
+through the states of `extract_memories` to the model's wire. The model finds its correct notes. The scripted server
+counts tokens, as in `prompts.py`. The figures are the constants of `costs.py`.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ REQUESTS = {"extract": "You note what is worth", "judge": "You are the second re
 
 
 class CountedCache(PromptCache):
-    """Counts the tokens of each kind of request."""
+    """Counts the tokens by kind of request."""
 
     totals: ClassVar[Counter[tuple[str, str]]] = Counter()
 
@@ -46,13 +46,13 @@ class CountedCache(PromptCache):
 
 
 async def measure(mongodb_uri: str, model: ModelServer) -> int:
-    """Read the conversations; return their number."""
+    """Read the conversations, and return their number."""
     known = {each["language"]: [one["text"] for one in each["memories"]] for each in _read("queries.yaml")}
     told = [(file.stem[-2:], each) for file in sorted(FOLDER.glob("conversations-*.yaml")) for each in _read(file.name)]
     async with talking(mongodb_uri, "readings", model) as talk:
         for number, (language, conversation) in enumerate(told[::EACH]):
             person = replace(talk, user_id=f"auth0|{number}")
-            person.turns = number * 1_000  # ids of messages
+            person.turns = number * 1_000  # message ids
             for content in known.get(language, known["mixed"]):
                 await put(person, content)
             await _reads(person, conversation)

@@ -1,6 +1,7 @@
-"""How long a search of one user's memories takes on the laptop's database, which has no indexes for it.
+"""Measure the time of a search in one user's memories on the local database, which has no search indexes.
 
-By words and by meaning over all of them, in this process: the first search reads the vectors, the others have them.
+By words and by meaning over all of them, in this process: the first search reads the vectors, the others use cached
+ones.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The two that are compared, each as a process of its own, over one database and one scripted model."""
+"""The two servers that are compared, each as its own process, with one database and one scripted model."""
 
 import time
 import uuid
@@ -20,13 +20,13 @@ from tests.servers import events_of, free_port, mongo_server, token, user_says, 
 CHUNKS = [f"word{number} and " for number in range(100)]
 PLAIN, OURS = "plain", "ours"
 USERS = [f"auth0|benchmark-{number}" for number in range(200)]
-"""Many, so that none of them writes more than a person could."""
+"""Many, so that none of them writes more than a real user could."""
 PATIENCE_SECONDS = 120
 
 
 @dataclass(frozen=True)
 class Server:
-    """One of the two, as a process."""
+    """One of the two servers, as a process."""
 
     url: str
     pid: int
@@ -34,8 +34,8 @@ class Server:
     """The server's log so far."""
 
     def cpu_seconds(self) -> float:
-        """User and system, of all its threads."""
-        # The CPU clock of another process, numbered as clock_getcpuclockid(3) does: /proc tells whole ticks of 10 ms.
+        """User and system time of all its threads."""
+        # The CPU clock of another process, numbered as by clock_getcpuclockid(3): /proc has only whole ticks of 10 ms.
         return time.clock_gettime((~self.pid << 3) | 2)
 
     def resident_mb(self) -> float:
@@ -53,7 +53,7 @@ class Told:
 
 
 class EndedOtherwise(Exception):
-    """A turn's answer is not the model's; `answer` is all that was received."""
+    """A turn's answer differs from the model's; `answer` is everything received."""
 
     def __init__(self, answer: str) -> None:
         super().__init__(answer[-500:])
@@ -61,7 +61,7 @@ class EndedOtherwise(Exception):
 
 
 async def ask(http: httpx2.AsyncClient, server: Server, user_id: str, **more: str) -> Told:
-    """Post a turn as `useChat` does, read it to its end, and compare the answer with the model's. Raises
+    """Post a turn as `useChat` does, read it to the end, and compare the answer with the model's. Raises
     `EndedOtherwise`."""
     asked = [user_says("What do you know about me?")]
     body = {"id": uuid.uuid4().hex, "messages": asked, "trigger": "submit-message", **more}
@@ -87,7 +87,7 @@ def client() -> httpx2.AsyncClient:
 
 @dataclass(frozen=True)
 class World:
-    """The model and the database that both servers ask."""
+    """The model and the database used by both servers."""
 
     mongodb_uri: str
     model_url: str
@@ -98,11 +98,11 @@ class World:
         httpx2.post(f"{self.model_url}/_control/fault", json=reply).raise_for_status()
 
     def script(self, *replies: dict[str, Any]) -> None:
-        """Set the answers of the model to the next requests, one each."""
+        """Set the model's answers to the next requests, one each."""
         httpx2.post(f"{self.model_url}/_control/script", json={"steps": replies}).raise_for_status()
 
     def prompts(self) -> list[str]:
-        """The bodies of the chat requests that the model was sent."""
+        """The bodies of the chat requests sent to the model."""
         requests = httpx2.get(f"{self.model_url}/_control/requests").raise_for_status().json()
         return [each["body"] for each in requests if each["path"].endswith("/chat/completions")]
 
@@ -130,7 +130,7 @@ def world(data: str = "memory") -> Iterator[World]:
 
 
 def _fill(world: World) -> None:
-    """Give each user what the demo user has that a prompt begins with."""
+    """Give each user the demo user's data that a prompt starts with."""
     with started(*python("infra.local.demo"), **world.environment) as filling:
         assert filling.wait() == 0, filling.said
     with MongoClient[dict[str, Any]](world.mongodb_uri) as mongo:

@@ -1,9 +1,9 @@
 """Concurrent turns: time to first text, CPU and memory by the number of streams.
 
-Each simulated user asks again as soon as they are answered. They start one after the other, spread over the length of
-an answer. The model, the database and the users run on the same machine and take their share of it.
-`python -m benchmarks.streams` runs 100 users for a minute on fresh data, and counts the outcomes, each failure with its
-cause from the log. `python -m benchmarks.streams 20 20` runs 20 users for 20 seconds.
+Each simulated user asks again as soon as they are answered. They start one after another, spread over the duration of
+an answer. The model, the database and the users run on the same machine and use part of it. `python -m
+benchmarks.streams` runs 100 users for a minute on fresh data, and counts the outcomes, each failure with its cause from
+the log. `python -m benchmarks.streams 20 20` runs 20 users for 20 seconds.
 """
 
 import asyncio
@@ -42,27 +42,27 @@ CHUNK_SECONDS = 0.1
 ANSWER_SECONDS = CHUNK_SECONDS * len(CHUNKS)
 STREAMS = (1, 10, 50, 100)
 TURNS = 2
-"""Turns of each user."""
+"""Turns per user."""
 ANSWERED = "answered"
 MINUTE_SECONDS = 60.0
 """Duration of `python -m benchmarks.streams`."""
 CONNECTIONS = "20"
-"""Connections to the database, as on the laptop, where one process holds all turns. On Lambda a process has one turn
-and five connections."""
+"""Connections to the database, as in the local stack, where one process serves all turns. On Lambda a process has one
+turn and five connections."""
 WITH_A_FIRST_TEXT = (1, 10, 50)
 GROWTH = 1.2
 RATIO = 1.2
 OWN_SHARE_MS = {"first_text_ms": 25, "first_text_p95_ms": 60}
-"""The allowed difference of the first text from plain's."""
+"""The maximum difference in time to first text from the plain stack."""
 HELD = (0, 50, 100, 200)
 HELD_AFTER = 50
-"""Chunks of the streams whose memory is looked at."""
+"""Chunks after which the memory of streams is measured."""
 ARRIVE_EVERY_SECONDS = 0.1
 
 
 def measure() -> dict[str, Any]:
     with world() as given:
-        # Memory in processes of its own: what was once taken from the system is rarely given back.
+        # Memory is measured in separate processes: a process rarely returns memory to the system.
         with both(given) as servers:
             memory = asyncio.run(_memory(given, servers))
         with both(given, MONGODB_CONNECTIONS=CONNECTIONS) as servers:
@@ -105,7 +105,7 @@ async def _talking(http: httpx2.AsyncClient, server: Server, users: Sequence[str
 
 
 async def _told(http: httpx2.AsyncClient, server: Server, user: str) -> Told | None:
-    """None for a turn that was refused or broken off, as many at once are in one process of a busy machine."""
+    """None for a turn that was rejected or aborted, as happens to many at once in one process of a busy machine."""
     try:
         return await ask(http, server, user)
     except EndedOtherwise:
@@ -113,7 +113,7 @@ async def _told(http: httpx2.AsyncClient, server: Server, user: str) -> Told | N
 
 
 async def _memory(world: World, servers: dict[str, Server]) -> dict[str, dict[str, float]]:
-    """Return each server's megabytes with so many streams in the middle of their answers."""
+    """Return each server's megabytes while so many streams are in the middle of their answers."""
     async with client() as http:
         world.set_pace(0)
         for server in servers.values():
@@ -133,7 +133,7 @@ async def _held(world: World, http: httpx2.AsyncClient, server: Server) -> dict[
     while not all(answer.done() for answer in answers):
         await asyncio.to_thread(world.release)
         await asyncio.sleep(0.1)
-    # Two hundred that end in one moment are more than one process has connections for: how they end is not measured.
+    # Two hundred that end at once exceed one process's connections: their outcomes are not measured.
     await asyncio.gather(*answers, return_exceptions=True)
     return found
 
@@ -141,13 +141,13 @@ async def _held(world: World, http: httpx2.AsyncClient, server: Server) -> dict[
 @dataclass(frozen=True)
 class Ending:
     outcome: str
-    """`ANSWERED`, or the code, the words or the kind of error."""
+    """`ANSWERED`, or the code, the text or the type of the error."""
     ids: tuple[str, ...] = ()
     """Ids of the run and the request, which the log names."""
 
 
 async def _talk(given: World, server: Server, streams: int, seconds: float) -> Counter[str]:
-    """Return the number of good turns, and of the others with their causes."""
+    """Return the number of answered turns, and the others with their causes."""
     given.set_pace(CHUNK_SECONDS)
     ends = time.monotonic() + seconds
     ended = list[Ending]()
@@ -156,7 +156,7 @@ async def _talk(given: World, server: Server, streams: int, seconds: float) -> C
         await asyncio.sleep(place * ANSWER_SECONDS / streams)
         while time.monotonic() < ends:
             ended.append(await _ending(http, server, user))
-            if ended[-1].outcome != ANSWERED:  # as a page does, it waits before it asks again
+            if ended[-1].outcome != ANSWERED:  # like a page, it waits before it asks again
                 await asyncio.sleep(ANSWER_SECONDS)
 
     async with client() as http:

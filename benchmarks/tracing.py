@@ -1,8 +1,8 @@
-"""The CPU of a turn of 100 chunks with three tools, with traces sent and without.
+"""The CPU of a turn of 100 chunks with three tools, with and without sending traces.
 
-Both are the chat function. They answer the same turn one after the other, now this one first and now the other, so
-that what else the machine does meanwhile slows both. Of each the cheaper half of the turns counts: other processes
-make a turn dearer, never cheaper. The collector is another process's.
+Both servers are the chat function. They answer the same turn one after the other, in alternating order, so that other
+load on the machine slows both. Only the cheaper half of each server's turns counts: other processes make a turn more
+expensive, never cheaper. The collector runs in another process.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from tests.collector import Collector
 
 PAIRS, WARM_UP = 120, 8
 MOST_SECONDS = 200
-"""After which no pair begins: a busy machine measures fewer."""
+"""No pair starts after this time: a busy machine measures fewer."""
 OFF, ON = "off", "on"
 MOST = 1.05
 TOOLS: list[dict[str, Any]] = [
@@ -47,7 +47,7 @@ def measure() -> dict[str, Any]:
 
 
 async def _measure(world: World, servers: dict[str, Server]) -> dict[str, list[float]]:
-    """Return each server's milliseconds of CPU of its turn in each pair."""
+    """Return each server's CPU milliseconds of its turn in each pair."""
     users, taken = cycle(USERS), dict[str, list[float]]({name: [] for name in servers})
     until = time.monotonic() + MOST_SECONDS
     async with client() as http:
@@ -84,7 +84,7 @@ def _cheaper_half(taken: Sequence[float]) -> float:
 
 
 def _interval(on: Sequence[float], off: Sequence[float]) -> tuple[float, float]:
-    """Return the interval by a thousand resamples of the turns."""
+    """Return the confidence interval from a thousand resamples of the turns."""
     chance = Random(1)  # noqa: S311  no secret
     ratios = sorted(
         _cheaper_half(chance.choices(on, k=len(on))) / _cheaper_half(chance.choices(off, k=len(off)))

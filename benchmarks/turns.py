@@ -1,7 +1,7 @@
-"""The CPU of a streamed turn of 100 chunks, and what it costs on Lambda.
+"""The CPU of a streamed turn of 100 chunks, and its cost on Lambda.
 
-The two answer the same turns in turn, round by round, one turn at a time as a container of the function does. Model,
-database and client are other processes and do not count.
+The two servers answer the same turns alternately, round by round, one turn at a time like a container of the function.
+Model, database and client are other processes and are not counted.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from benchmarks.figures import Row, compared
 from benchmarks.servers import CHUNKS, OURS, PLAIN, USERS, Server, World, ask, both, client, world
 
 ROUNDS = 7
-"""Measured, after one that warms up."""
+"""Measured rounds, after one for warming up."""
 MB_OF_A_PROCESSOR = 1769
-"""Lambda gives a whole processor with so much memory, and a share in proportion with less."""
+"""Memory with which Lambda provides a whole processor; less memory gives a proportional share."""
 MEMORY_SIZES = (512, 1024, 1769)
 USD_A_GB_SECOND = 0.0000133334
 """Price on arm64, aws.amazon.com/lambda/pricing, November 2026."""
@@ -32,7 +32,7 @@ class Pace:
     name: str
     chunk_delay: float
     turns: int
-    """Turns of each server in a round."""
+    """Turns of each server per round."""
     target: float
     """The highest ratio of ours to plain."""
 
@@ -55,7 +55,7 @@ def measure() -> dict[str, Any]:
 
 
 async def _measure(world: World, servers: dict[str, Server]) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """Return, by pace and server, the milliseconds of CPU and of wall time of a turn in each round."""
+    """Return, by pace and server, the CPU and wall milliseconds of a turn in each round."""
     users = cycle(USERS)
     async with client() as http:
         measured: dict[str, dict[str, list[tuple[float, float]]]] = {}
@@ -77,7 +77,7 @@ async def _round(http: httpx2.AsyncClient, server: Server, pace: Pace, users: It
 
 
 def _on_lambda(pace: dict[str, Any]) -> dict[str, Any]:
-    """Computed: a turn lasts as long as here, and its CPU takes as much longer as the processor's share is smaller."""
+    """Computed: a turn takes as long as here, and its CPU time grows as the processor's share shrinks."""
     return {
         str(memory): {name: _gb_seconds(pace[name]["whole_ms"], pace[name]["cpu_ms"], memory) for name in (PLAIN, OURS)}
         for memory in MEMORY_SIZES

@@ -78,7 +78,7 @@ def _chosen(cases: Sequence[Case], half: str, samples: int | None) -> list[Case]
 
 
 def _show(judged: Sequence[Judged], *, meanings: bool) -> None:
-    """Print each true claim that was refused and each false one that passed, except in the half that is kept aside.
+    """Print each true claim that was rejected and each false one that passed, except in the half that is held out.
     Claims with a false meaning are printed only if a judge checked them."""
     for each in judged:
         missed = each.fate == "refused" if each.case.true else each.fate != "refused"

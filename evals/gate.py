@@ -36,7 +36,7 @@ def load(file: Path = FILE) -> Thresholds:
 
 
 def missed_thresholds(run: Run, thresholds: Thresholds) -> Iterator[str]:
-    """Yield each threshold that the run does not reach. A case that could not run counts as not reached."""
+    """Yield each threshold that the run misses. A case that could not run counts as missed."""
     for name, threshold in thresholds.items():
         yield from (f"{name}: {each}" for each in _missed(run, name, threshold))
     for what, wants in run.wanting.items():

@@ -15,7 +15,7 @@ NEAR_FROM = 0.6
 
 
 def claims_of(samples: int) -> list[Outcome]:
-    """Check that true claims are not refused and false ones do not pass. Without a judge, claims with a false meaning
+    """Check that true claims are not rejected and false ones do not pass. Without a judge, claims with a false meaning
     are skipped, because code does not check meaning."""
     cases = claims.load()
     return asyncio.run(_claims(cases, samples))
@@ -47,7 +47,7 @@ def _of_claims(judged: Sequence[Judged], sample: int, source: Source, model: str
             sample=sample,
             source=source,
             passed=not each.wrong,
-            # Report only the verdict: if anyone read the claims that are kept aside, checks would be tuned on them.
+            # Report only the verdict: if anyone read the held-out claims, checks would be tuned on them.
             problems=(each.fate,) if each.wrong else (),
             model=model,
             total_ms=ms or None,

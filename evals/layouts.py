@@ -1,9 +1,9 @@
-"""Measure how files of known contents are read: `python -m evals.layouts [--show]`.
+"""Measure how well files with known contents are read: `python -m evals.layouts [--show]`.
 
-`evals/layouts` holds résumés of seven people in six scripts, as Chromium, LibreOffice, python-docx, and Word's and
-Google's ways of writing made them (`evals.write_layouts`). A field is right if it is found word for word, and a job's
-or a school's period within three lines of its title. A line is in wrong order if it is not found, if the lines around
-it come in another order, or if what stands beside it does not. Exits with 1 if a bound is missed.
+`evals/layouts` contains résumés of seven people in six scripts, as written by Chromium, LibreOffice and python-docx,
+and in the formats of Word and Google (`evals.write_layouts`). A field is right if it is found verbatim, and the dates
+of a job or a school within three lines of its title. A line is in the wrong order if it is not found, if its neighbors
+come in another order, or if the text next to it is missing there. Exits with 1 if a bound is missed.
 """
 
 import argparse
@@ -28,7 +28,7 @@ NEAR_LINES = 3
 
 Person = Mapping[str, Any]
 Line = tuple[str, ...]
-"""Texts that stand in one line, side by side."""
+"""Texts in one line, side by side."""
 
 
 def people() -> list[Person]:
@@ -36,7 +36,7 @@ def people() -> list[Person]:
 
 
 def truth(person: Person, layout: str) -> list[list[Line]]:
-    """Return blocks of lines in reading order; a block may stand before or after another one, never within."""
+    """Return blocks of lines in reading order; a block may precede or follow another one, but never be inside it."""
     work, education, skills, languages = person["headings"]
     name, headline = (person["name"],), (person["headline"],)
     contact = (person["place"], *person["contact"])
@@ -81,7 +81,7 @@ def truth(person: Person, layout: str) -> list[list[Line]]:
 
 @dataclass
 class Read:
-    """A file's text, without differences of blanks, and the number of the line in which each character stands."""
+    """A file's text with normalized blanks, and the line number of each character."""
 
     text: str
     lines: Sequence[int]
@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
 
 
 def fields(person: Person) -> Iterator[tuple[str, str]]:
-    """Yield each field, and for a period the title that it must stand near."""
+    """Yield each field, and for dates the title that they must be near."""
     yield from ((each, "") for each in (person["name"], person["headline"], person["place"], *person["contact"]))
     for job in person["jobs"]:
         yield from ((each, "") for each in (job["title"], job["company"], job["place"], *job["lines"]))
@@ -134,7 +134,7 @@ def wrong_fields(person: Person, read: Read) -> list[str]:
 
 
 def _places(read: Read, words: str) -> list[int]:
-    """Return the numbers of the lines in which the words begin."""
+    """Return the numbers of the lines in which the words start."""
     return [read.lines[each.start()] for each in re.finditer(re.escape(_plain(words)), read.text)]
 
 
@@ -157,7 +157,7 @@ def misplaced(blocks: Sequence[Sequence[Line]], read: Read) -> list[Line]:
         kept = _longest_rising([place for place, _ in places])
         wrong += [line for place, line in places if place not in kept]
         spans += [(place, number, len(line[0])) for place, line in places if place in kept]
-    # A line between two neighbours of another block interrupts it.
+    # A line between two lines of another block interrupts it.
     spans.sort()
     for before, each, after in zip(spans, spans[1:], spans[2:], strict=False):
         if before[1] == after[1] != each[1]:
@@ -171,7 +171,7 @@ def _longest_rising(places: Sequence[int]) -> set[int]:
         at = bisect_left(tails, place)
         tails[at : at + 1], ends[at : at + 1] = [place], [place]
         before[place] = ends[at - 1] if at else -1
-    # Patience keeps one tail for each length; walk back from the last.
+    # Patience sorting keeps one tail for each length; walk back from the last.
     found, place = set[int](), ends[-1] if ends else -1
     while place >= 0:
         found.add(place)
@@ -211,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for kind, (count, of_fields, bad, of_lines, apart, left) in {**kinds, "all": total}.items():
         right, order = 1 - bad / of_fields, apart / of_lines
         print(f"{kind:24} {count:5} {right:12.1%}   {order:11.1%}   {left:14}")
-    # Imported late: they draw numbers from a library that only the tests have.
+    # Imported late: they draw numbers from a library that only the tests install.
     from tests.unit.text.test_contacts_at_random import DATES, PLACEMENTS, contacts_left, dates_taken
 
     left, taken = len(contacts_left()), len(dates_taken())

@@ -25,12 +25,12 @@ class Judged:
 
     @property
     def wrong(self) -> bool:
-        """True if a true claim was refused, or a false one passed."""
+        """True if a true claim was rejected, or a false one passed."""
         return self.fate == ("refused" if self.case.true else "passed")
 
 
 def by_code(case: Case) -> Judged:
-    """Run checks 1 and 2 only. A claim that neither refuses counts as passed."""
+    """Run checks 1 and 2 only. A claim that neither rejects counts as passed."""
     verdict = check(case.statement, case.sources)
     return Judged(case, verdict, "refused" if verdict.outcome == "refused" else "open" if verdict.unread else "passed")
 

@@ -1,7 +1,7 @@
-"""Sets of labelled data that are measured with and edited by nobody: one compressed file each.
+"""Sets of labelled data for measuring, not for editing: one compressed file each.
 
 `gunzip -c evals/unseen.jsonl.gz` shows one, `gzip -n` packs it again, and `sha256sum *.gz > SHA256SUMS` in `evals/`
-says that it was meant.
+confirms that the change was intended.
 """
 
 import gzip
@@ -12,7 +12,7 @@ SUMS = Path(__file__).with_name("SHA256SUMS")
 
 
 def read_lines(file: Path) -> list[str]:
-    """Read a packed set. Raises `ValueError` if it has another checksum than `SHA256SUMS`."""
+    """Read a packed set. Raises `ValueError` if its checksum differs from `SHA256SUMS`."""
     packed = file.read_bytes()
     if f"{hashlib.sha256(packed).hexdigest()}  {file.name}" not in SUMS.read_text(encoding="utf-8").splitlines():
         raise ValueError(f"{file.name} is not the set that {SUMS.name} names.")

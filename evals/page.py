@@ -130,7 +130,7 @@ def _compared(compared: Sequence[Compared]) -> Iterator[str]:
 def _failures(run: Run) -> Iterator[str]:
     for dataset in run.datasets:
         if dataset.startswith(("claims", "memories")):
-            continue  # half of the cases are kept aside, and not shown
+            continue  # half of the cases are held out, and not shown
         if told := [(case, problems) for case, problems in failed(run.of(dataset)) if problems]:
             items = "".join(f"<li>{escape(case)}: {escape('; '.join(problems))}</li>" for case, problems in told)
             yield f"<h2>{escape(dataset)}: what failed</h2><ul>{items}</ul>"

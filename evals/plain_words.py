@@ -1,7 +1,8 @@
-"""How many of a set's messages the code decides: `python -m evals.plain_words FILE…`, files of JSON or YAML.
+"""Measure how many of a set's messages the code decides: `python -m evals.plain_words FILE…`, files of JSON or YAML.
 
-A file's name contains its kind. A case is its `text` and what is true of it: `means` ("yes" or "no") of a plain answer;
-`field`, `value` and `plain` of an order. Each is read by the code that decides in a turn, as if each judge said yes.
+A file's name contains its kind. A case has its `text` and the correct result: `means` ("yes" or "no") for a plain
+answer; `field`, `value` and `plain` for an order. Each is read by the code that decides in a turn, as if each judge
+said yes.
 """
 
 import sys
@@ -24,7 +25,7 @@ FIELDS: Mapping[str, str] = {
 
 
 def is_done(case: Case) -> bool:
-    """True if a proposal of the case's value runs at L3, where the judge says yes: to set, to add or to remove it."""
+    """True if a proposal with the case's value runs at L3 if the judge says yes: to set, to add or to remove it."""
     field, value = str(case["field"]).casefold(), case["value"]
     named = FIELDS.get(field, field.replace(" ", "_"))
     values = list(map(str, value if isinstance(value, list) else [value]))
@@ -33,7 +34,7 @@ def is_done(case: Case) -> bool:
 
 
 def failures(cases: Iterable[Case], kind: str) -> list[str]:
-    """Return the texts of the cases that are not decided as they should be."""
+    """Return the texts of the cases that are decided wrongly."""
     match kind:
         case "unclear":
             wrong = (each for each in cases if answer_in(each["text"]))

@@ -133,7 +133,7 @@ def upstreams_of(settings: Settings) -> dict[str, Upstream]:
 
 
 def is_scripted(settings: Settings) -> bool:
-    """True if a configured server says that its models are scripted: their rates mean nothing."""
+    """True if a configured server reports that its models are scripted: their rates mean nothing."""
     servers = dict.fromkeys(upstreams_of(settings).values()) if settings.model_base_url else ()
     return any(map(_says_scripted, servers))
 

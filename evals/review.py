@@ -1,14 +1,14 @@
 """Review complaints, the first memories, or one user for support.
 
-`cases FILE` shows each conversation whose answer got a thumb down or whose approval was denied, without what tells who
-had it, and adds it to FILE as a case after a yes. `memories FILE` shows the first memories, each with its quote, and
-adds a verdict to FILE without any of their words. Nothing is written without an answer to each; what stands in FILE is
-not shown again. The end of the input ends it.
+`cases FILE` shows each conversation whose answer got a thumbs down or whose approval was denied, without identifying
+the user, and adds it to FILE as a case after a yes. `memories FILE` shows the first memories, each with its quote, and
+adds a verdict to FILE without any of their text. Nothing is written without an answer to each; cases already in FILE
+are not shown again. The end of the input ends it.
 
-`judge` prints, for each judge of what is published, how many of the newest planted lies it passed.
+`judge` prints, for each judge of published content, how many of the newest planted lies it passed.
 
-`--user ID --reason "…"` prints one user's newest turns, approvals and events. The look stands in that user's activity
-with its reason, before anything is printed. An id that holds a | needs quotes.
+`--user ID --reason "…"` prints one user's newest turns, approvals and events. The access is recorded in that user's
+activity with its reason, before anything is printed. Quote an id that contains a |.
 """
 
 import argparse
@@ -91,7 +91,7 @@ async def _judges(settings: Settings) -> Sequence[JudgesPlants]:
 
 
 def _lines_about(judges: Sequence[JudgesPlants]) -> Iterator[str]:
-    """Yield a line for each judge, and one for each kind of lie and each language, if it passed some."""
+    """Yield a line for each judge, and one for each kind of lie and each language if it passed any."""
     if not judges:
         yield "No lie has been planted yet."
     for judge in judges:

@@ -1,8 +1,8 @@
 """Write the résumés of `evals/layouts`: `python -m evals.write_layouts`.
 
-Needs Chromium, LibreOffice (soffice) and python-docx, none of which reads them here. Each file says what
-`people.json` says of its person, in the order in which a person reads that layout; `truth` of `evals.layouts` has it.
-The files are kept in the repository, so that measuring them needs none of these programs.
+Needs Chromium, LibreOffice (soffice) and python-docx, none of which reads them here. Each file contains what
+`people.json` says about its person, in the order in which a person reads that layout; `truth` of `evals.layouts`
+defines it. The files are stored in the repository, so that measuring them needs none of these programs.
 """
 
 import importlib
@@ -29,7 +29,7 @@ td{vertical-align:top;padding:0 8mm 6px 0} .two{columns:2;column-gap:10mm} .job{
 
 
 def margin_page(person: Person) -> str:
-    """Places and periods at the far margin, spaced headings."""
+    """Places and dates at the far margin, letter-spaced headings."""
     jobs = "".join(
         f"<div class=r><b>{e(job['company'])}</b><span>{e(job['place'])}</span></div>"
         f"<div class=r><i>{e(job['title'])}</i><span>{e(job['period'])}</span></div>{bullets(job['lines'])}"
@@ -69,7 +69,7 @@ def sidebar_page(person: Person) -> str:
 
 
 def table_page(person: Person) -> str:
-    """Periods at the near side, everything else beside them."""
+    """Dates at the near side, everything else next to them."""
     work, education, skills, languages = map(e, person["headings"])
     jobs = "".join(
         f"<tr><td style='white-space:nowrap'>{e(job['period'])}</td><td><b>{e(job['title'])}</b><br>"
@@ -88,7 +88,7 @@ def table_page(person: Person) -> str:
 
 
 def columns_page(person: Person) -> str:
-    """Two columns of a newspaper."""
+    """Two columns as in a newspaper."""
     work, education, skills, languages = map(e, person["headings"])
     jobs = "".join(
         f"<div class=job><b>{e(job['title'])}</b><div>{e(job['company'])}, {e(job['place'])}</div>"
@@ -132,7 +132,7 @@ def right_page(person: Person) -> str:
 
 
 def stacked_page(person: Person) -> str:
-    """Periods at the far margin of titles, contact details below each other there, skills in three columns."""
+    """Dates at the far margin of titles, contact details stacked there, skills in three columns."""
     work, education, skills, languages = map(e, person["headings"])
     aside = "<div style='overflow:hidden'><span style='float:inline-end'>"
     jobs = "".join(
@@ -154,7 +154,7 @@ def stacked_page(person: Person) -> str:
 
 
 def timeline_page(person: Person) -> str:
-    """Period and place at the near side of a rule."""
+    """Dates and place at the near side of a vertical line."""
     work, education, skills, languages = map(e, person["headings"])
 
     def row(near: str, far: str) -> str:
@@ -198,7 +198,7 @@ MAIN = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.
 
 
 def docx(body: str) -> bytes:
-    """A package as Word for the web names its parts."""
+    """A package with parts named as by Word for the web."""
     types = (
         '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
@@ -216,7 +216,7 @@ RIGHT = '<w:pPr>{bidi}<w:tabs><w:tab w:val="right" w:pos="9600"/></w:tabs></w:pP
 
 
 def of_paragraphs(person: Person) -> bytes:
-    """Word's own structure: periods behind a tab to the right margin."""
+    """Word's own structure: dates after a tab to the right margin."""
     return docx("".join(_paragraphs(person)))
 
 
@@ -245,7 +245,7 @@ def _paragraphs(person: Person) -> Iterator[str]:
 
 
 def of_table(person: Person) -> bytes:
-    """A sidebar as the first cell of a table, as templates have it."""
+    """A sidebar as the first cell of a table, as in templates."""
     work, education, skills, languages = person["headings"]
     side = [*person["contact"], skills, *person["skills"], languages, *person["languages"]]
     main = [work]
@@ -299,7 +299,7 @@ def by_python_docx(person: Person, path: Path) -> None:
 
 
 def as_word_prints(person: Person) -> bytes:
-    """Marked content for each paragraph, a run for each word or two, kerned; bullets of their own."""
+    """Marked content for each paragraph, a run for each word or two, kerned; separate bullets."""
     page, y, mark = Page(), 790.0, 0
 
     def put(x: float, text: str) -> None:
@@ -324,7 +324,7 @@ def as_word_prints(person: Person) -> bytes:
 
 
 def as_google_prints(person: Person) -> bytes:
-    """Skia's way: each word at its own place, letters by letters, ligatures with the text that they stand for."""
+    """As Skia does: each word at its own position, letter by letter, ligatures with the text that they represent."""
     page, y = Page(), 790.0
 
     def put(x: float, text: str) -> None:
@@ -332,7 +332,7 @@ def as_google_prints(person: Person) -> bytes:
             words = "fi" if letter == "\x01" else letter
             if letter == "\x01":
                 page.parts.append("/Span <</ActualText <FEFF00660069>>> BDC")
-                page.text(round(x, 2), y, "k")  # a glyph of a subset, which says nothing
+                page.text(round(x, 2), y, "k")  # a glyph of a subset, which has no meaning
                 page.parts.append("EMC")
             elif letter != " ":
                 page.text(round(x, 2), y, letter)
@@ -364,7 +364,7 @@ def _printed(person: Person) -> Iterator[tuple[str, str, bool]]:
 
 
 def width(text: str) -> float:
-    """Width in Helvetica of size 10, as Adobe's metrics have it."""
+    """Width in Helvetica at size 10, by Adobe's metrics."""
     _, widths = FONT_METRICS["Helvetica"]
     return sum(widths[each] for each in text) / 100
 
@@ -411,7 +411,7 @@ def main() -> None:
 
 
 def _print(soffice: str) -> None:
-    """Let LibreOffice print each DOCX."""
+    """Let LibreOffice print each DOCX file."""
     with tempfile.TemporaryDirectory() as made:
         profile = f"-env:UserInstallation={Path(made, 'profile').as_uri()}"
         command = [soffice, profile, "--headless", "--convert-to", "pdf", "--outdir", made]

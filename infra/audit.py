@@ -26,7 +26,7 @@ def steps(database: Database[dict[str, Any]], since: datetime) -> Iterator[dict[
     query = {"at": {"$gte": since.timestamp()}, "type": {"$regex": "^approval[.]"}}
     for event in map(event_of, database[ACTIVITY].find(query).sort([("at", 1), ("_id", 1)])):
         key = {"_id": event.data.get("approval_id"), "user_id": event.user_id}
-        if key["_id"] is None:  # a user's setting for mails
+        if key["_id"] is None:  # a user's mail setting
             continue
         record = database[APPROVALS].find_one(key, {"args_digest": 1}) or {}
         yield {

@@ -18,7 +18,7 @@ DESCRIPTIONS = ("service-2", "endpoint-rule-set-1")
 
 
 def prune(data: Path, operations: Mapping[str, set[str]]) -> None:
-    """Delete everything but these operations. Raises `KeyError` for an unknown operation."""
+    """Delete all operations but these. Raises `KeyError` for an unknown operation."""
     for folder in [each for each in data.iterdir() if each.is_dir() and each.name not in operations]:
         shutil.rmtree(folder)
     prefixes = {_prune_service(data / service, names) for service, names in operations.items()}
@@ -29,7 +29,7 @@ def prune(data: Path, operations: Mapping[str, set[str]]) -> None:
 
 
 def _prune_service(folder: Path, names: set[str]) -> str:
-    """Prune one service to its newest version, which clients take. Returns its name in endpoints.json."""
+    """Prune one service to its newest version, which clients use. Returns its name in endpoints.json."""
     *older, version = sorted(folder.iterdir())
     for each in older:
         shutil.rmtree(each)
@@ -40,7 +40,7 @@ def _prune_service(folder: Path, names: set[str]) -> str:
     service = json.loads(gzip.decompress(packed.read_bytes()))
     service["operations"] = {name: service["operations"][name] for name in sorted(names)}
     service["shapes"] = _reachable(service["shapes"], service["operations"])
-    # A file this small is read faster uncompressed.
+    # A file this small is faster to read uncompressed.
     packed.with_suffix("").write_text(json.dumps(_undocumented(service)))
     packed.unlink()
     return service["metadata"]["endpointPrefix"]

@@ -1,7 +1,7 @@
 """The operators' brake, for all users unless one is named.
 
 `on` waits until nothing runs, for at most 30 seconds, and prints the receipt. It exits with 1 if something could not be
-stopped, or was sent with an unknown outcome. `show` completes the receipt as far as possible, also after the brake was
+stopped, or was sent with an unknown outcome. `show` completes the receipt as far as possible, even after the brake was
 released.
 """
 

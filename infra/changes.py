@@ -1,8 +1,8 @@
-"""What a deployment would change, for the person who agrees: `python -m infra.changes show STAGE`, which reads what
-`sam deploy` said, and then `execute STAGE CHANGE_SET`.
+"""Show what a deployment would change, for the person who approves it: `python -m infra.changes show STAGE`, which
+reads the output of `sam deploy`, and then `execute STAGE CHANGE_SET`.
 
-`show` prints Markdown: what is replaced, what is removed, and which rights become wider. In a job on GitHub it goes to
-the summary, and the change set's ARN to the output `changes`.
+`show` prints Markdown: what is replaced, what is removed, and which permissions become wider. In a GitHub job it goes
+to the summary, and the change set's ARN to the output `changes`.
 """
 
 import argparse
@@ -23,7 +23,7 @@ POLICIES = {
     *("AWS::KMS::Key", "AWS::Lambda::Permission", "AWS::Lambda::Url", "AWS::S3::BucketPolicy"),
     *("AWS::SNS::TopicPolicy", "AWS::SQS::QueuePolicy"),
 }
-"""Types by which a resource itself lets somebody in."""
+"""Resource types that grant access by themselves."""
 PATIENCE = {"Delay": 10, "MaxAttempts": 360}
 
 
@@ -58,7 +58,8 @@ def _part(title: str, lines: Sequence[str]) -> str:
 
 
 def widened(before: Stack | None, after: Stack) -> Iterator[str]:
-    """Yield a sentence for each right that the stack would have and has not. What cannot be compared is one."""
+    """Yield a sentence for each permission that the stack would gain. Anything that cannot be compared counts as
+    one."""
     for role in after.roles():
         was = before if before and role in before.of_type("AWS::IAM::Role") else None
         try:
@@ -114,7 +115,8 @@ def _stack(cloudformation: Any, named: Mapping[str, str], described: Mapping[str
 
 
 def execute(cloudformation: Any, stack_name: str, change_set: str) -> list[str]:
-    """Carry a change set out and wait. Returns why it failed, a line for each resource; none where it did not."""
+    """Execute a change set and wait. Returns the reasons for a failure, a line for each resource; empty if it
+    succeeded."""
     [stack] = cloudformation.describe_stacks(StackName=stack_name)["Stacks"]
     kind = "create" if stack["StackStatus"] == "REVIEW_IN_PROGRESS" else "update"
     cloudformation.execute_change_set(StackName=stack_name, ChangeSetName=change_set)
@@ -147,7 +149,7 @@ def main() -> int:
 
 
 def _append(variable: str, text: str) -> None:
-    """Append to the file that a job on GitHub names."""
+    """Append to the file that a GitHub job names."""
     if path := os.environ.get(variable):
         with open(path, "a", encoding="utf-8") as file:
             file.write(f"{text}\n")

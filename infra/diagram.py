@@ -14,11 +14,11 @@ from qwestly_agent.workflow_state import StateFunction
 from qwestly_agent.workflows import WORKFLOWS
 
 Edge: TypeAlias = tuple[str, str, str]
-"""From where, to where, and the words on the arrow (may be empty)."""
+"""Source, target, and the label of the arrow (may be empty)."""
 Properties: TypeAlias = Mapping[str, Any]
 
 EXECUTING = {"execute", "decide_and_follow_up"}
-"""Functions whose callers have an effect performed."""
+"""Functions whose callers cause an effect to be executed."""
 ROUTERS = ROOT / "src/qwestly_agent/chat/routers"
 """Imported by the chat's app; those of workflows by name."""
 
@@ -50,7 +50,7 @@ GRANTS = {
     "kms:Decrypt": ("kms", "opens task tokens"),
     "sqs:SendMessage": ("dead_letters", "failed events"),
 }
-"""The service and the words on its arrow, by the action that a role allows."""
+"""The service and the label of its arrow, by the action that a role allows."""
 WAKES = "wakes"
 """Drawn dotted: it returns a task token."""
 
@@ -202,8 +202,8 @@ def _names_used(function: Properties) -> set[str]:
 
 
 def _names_used_by(module: Path) -> set[str]:
-    """Names in the module, in what it calls of the modules that do its work, and in the modules that it includes
-    whole."""
+    """Names in the module, in the functions it calls in the modules that do its work, and in the modules that it
+    includes as a whole."""
     tree = ast.parse(module.read_text(encoding="utf-8"))
     used = _names_in(tree)
     for node in ast.walk(tree):
@@ -249,7 +249,7 @@ def diagram() -> Iterator[str]:
 
 
 def arrows(edges: Iterable[Edge]) -> Iterator[str]:
-    """Yield an arrow for all edges that have the same words and lead to the same boxes."""
+    """Yield one arrow for all edges with the same label and target boxes."""
     targets = defaultdict[tuple[str, str], list[str]](list)
     for start, target, label in dict.fromkeys(edges):
         targets[label, start].append(target)

@@ -40,7 +40,7 @@ DOCUMENTS = (
 )
 LLMS = ROOT / "docs/llms.txt"
 SIGNATURES = ROOT / "tests/unit/approvals/signatures.json"
-"""The digests of each action's arguments, the earlier ones with the day on which they were replaced."""
+"""The digests of each action's arguments; earlier ones have the date on which they were replaced."""
 PART = re.compile(r"((?:<!--|#) (\w+): made by make docs(?: -->)?\n).*?( *(?:<!--|#) end of \2\b)", re.DOTALL)
 
 
@@ -192,7 +192,7 @@ def with_parts(text: str) -> str:
 
 @cache
 def _made(part: str) -> str:
-    """Return the text of a part; some stand in several documents."""
+    """Return the text of a part; some parts are in several documents."""
     return "".join(f"{line}\n" for line in PARTS[part]())
 
 
@@ -213,7 +213,7 @@ SUMMARY = """\
 
 
 def _listed(document: Path) -> str:
-    """Return a link with the first sentence of the page; none for the page itself."""
+    """Return a link with the page's first sentence; empty for the page itself."""
     title, _, text = document.read_text(encoding="utf-8").partition("\n")
     if document.name == "integrate.md":
         return ""
@@ -224,7 +224,7 @@ def _listed(document: Path) -> str:
 
 
 def with_new_actions(signatures: str) -> str:
-    """Return the listed signatures, with the present one of each action that is not listed yet."""
+    """Return the listed signatures, plus the current one of each action that is not listed yet."""
     listed = json.loads(signatures)
     new = {tool: [{"digest": action.schema_digest}] for tool, action in ACTIONS.items() if tool not in listed}
     return json.dumps({**listed, **new}, indent=1) + "\n"

@@ -1,8 +1,8 @@
 """List or retry conversations that could not be read for memories.
 
 `list` prints a line of JSON for each conversation that was set aside, with the type of its last failure; the log has
-the rest. `again USER CONVERSATION` lets the next sweep read one, with all attempts again. Quote an id that contains a
-|.
+the details. `again USER CONVERSATION` makes the next sweep read one, with its full number of attempts. Quote an id that
+contains a |.
 """
 
 import argparse

@@ -1,8 +1,9 @@
-"""Refuse a commit that adds too much to `src` at once, so that `git blame` explains a line.
+"""Reject a commit that adds too much to `src` at once, so that `git blame` explains a line.
 
-    python infra/large_commits.py
+python infra/large_commits.py
 
-reads the newest commits since this file came. A line that the same commit removes elsewhere in `src` was moved.
+reads the newest commits since this file was added. A line that the same commit removes elsewhere in `src` counts as
+moved.
 """
 
 import shutil
@@ -16,14 +17,14 @@ MOST_LINES = 1_500
 COMMITS = 30
 _PATCHES = (
     *("log", f"--max-count={COMMITS}", "--patch", "--unified=0", "--no-renames", "--no-color", "--no-ext-diff"),
-    # A header begins with `+++` and `---`, as a line may.
+    # A header begins with `+++` or `---`, but so may a line.
     *("--output-indicator-new=>", "--output-indicator-old=<", "--format=commit %h %s"),
 )
 
 
 def large_commits(folder: Path, most: int = MOST_LINES) -> list[str]:
-    """Return a sentence about each commit that adds more lines. None without a history, or before its oldest known
-    commit: there, a shallow clone shows every file as added."""
+    """Return a sentence about each commit that adds more lines. Empty without a history, and for the oldest known
+    commit and older: in a shallow clone, that commit shows every file as added."""
     if shutil.which("git") is None:
         return []
     came = _git(folder, "log", "--diff-filter=A", "--format=%H", "--", "infra/large_commits.py", check=False).split()

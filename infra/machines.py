@@ -1,8 +1,8 @@
-"""State machines as CloudFormation reads them: without the aliases that `statemachines/common.yaml` names.
+"""State machines as CloudFormation reads them: with the aliases of `statemachines/common.yaml` resolved.
 
-    python infra/machines.py
+python infra/machines.py
 
-writes each to `.aws-sam/statemachines`, from where template.yaml takes it.
+writes each to `.aws-sam/statemachines`, where template.yaml takes it from.
 """
 
 import json

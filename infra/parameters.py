@@ -11,11 +11,11 @@ from typing import Any
 from infra.stages import Stage, WrongUsage
 
 PLACEHOLDER = re.compile(r"<[^<>@]+>")
-"""Stands in samconfig.toml for a value that only its owner knows. It is not the address in `Name <a@b>`."""
+"""A placeholder in samconfig.toml for a value that only its owner knows. The address in `Name <a@b>` is not one."""
 
 
 def problems(stage: Stage) -> Iterator[str]:
-    """Yield a sentence for each reason for which the stage cannot be deployed."""
+    """Yield a sentence for each reason why the stage cannot be deployed."""
     yield from (
         f"{name} is no parameter of template.yaml." for name in stage.overrides if name not in stage.template.declared
     )

@@ -1,6 +1,6 @@
 """Write the table of places of `text/places.py`: countries, regions and towns, each with its names.
 
-`make lock` runs it in an environment of its own, because its sources are 240 MB unpacked.
+`make lock` runs it in a separate environment, because its sources are 240 MB unpacked.
 """
 
 import gettext
@@ -34,7 +34,7 @@ OTHER_NAMES = {
     "IN": "bharat",
     "CN": "prc",
 }
-"""Names in everyday use that neither source has."""
+"""Names in everyday use that are in neither source."""
 ENGLISH_REGIONS = {
     "DE-BY": "bavaria", "DE-SN": "saxony", "DE-NI": "lower saxony", "DE-TH": "thuringia", "DE-HE": "hesse",
     "DE-RP": "rhineland palatinate", "DE-NW": "north rhine westphalia|nrw", "DE-ST": "saxony anhalt",

@@ -1,4 +1,4 @@
-"""The parts of `Services` that a function uses, itself or through the functions and classes that it names."""
+"""The parts of `Services` that a function uses, directly or through the functions and classes that it names."""
 
 import ast
 import inspect
@@ -19,7 +19,7 @@ _OF_STORES = tuple(f"{_PACKAGE}{each}" for each in ("platform.", "stores."))
 
 
 def asked_of_services(function: Named) -> Mapping[str, str]:
-    """Names in `Services`, each with one of the functions that ask for it."""
+    """Names in `Services`, each with one of the functions that use it."""
     return {
         name: f"{each.__module__}.{each.__qualname__}"
         for each in functions_reached(function)
@@ -28,7 +28,7 @@ def asked_of_services(function: Named) -> Mapping[str, str]:
 
 
 def functions_reached(function: Named) -> frozenset[Named]:
-    """The function itself, and each function and class of ours that it names, directly or not."""
+    """The function itself, and each of our functions and classes that it names, directly or indirectly."""
     todo, seen = [inspect.unwrap(function)], set[Named]()
     while todo:
         if (each := todo.pop()) not in seen:
@@ -80,7 +80,7 @@ def _may_hold_services(value: Any) -> bool:
 
 
 def collections_of(store: type[Any]) -> frozenset[str]:
-    """Collections that a store names, itself and through every function and class of the stores that it names."""
+    """Collections that a store names, directly or through functions and classes of the stores that it names."""
     todo, seen, found = [store], set[Named](), set[str]()
     while todo:
         if (each := todo.pop()) not in seen:

@@ -16,7 +16,7 @@ from infra.stages import Stage
 
 NAMED = re.compile(r"release (\d+)")
 MOVED = "Moved"
-"""The error of an execution that goes on under another name."""
+"""The error of an execution that continues under another name."""
 LONGEST_NAME = 80
 
 
@@ -37,7 +37,7 @@ class Machine:
     """Newest first."""
 
     def of_release(self, release: int) -> Version | None:
-        """Return its version of a release, which an earlier one brought if the definition did not change."""
+        """Return its version of a release; an earlier release published it if the definition did not change since."""
         return next((each for each in self.versions if each.release <= release), None)
 
 
@@ -63,11 +63,11 @@ def _version(client: Any, arn: str) -> Version | None:
 
 
 def keep(client: Any, machines: Sequence[Machine], live: int, before: int | None) -> list[str]:
-    """Publish a version of each machine for the live release, and delete those that neither it nor the release before
+    """Publish a version of each machine for the live release, and delete those that neither it nor the previous release
     needs. Returns a line for each deleted version."""
     deleted = []
     for each in machines:
-        # Idempotent: a definition that is published already keeps its version.
+        # Idempotent: an already published definition keeps its version.
         client.publish_state_machine_version(stateMachineArn=each.arn, description=f"release {live}")
         needed = {each.of_release(live), each.of_release(before) if before else None}
         for version in each.versions:
@@ -78,7 +78,8 @@ def keep(client: Any, machines: Sequence[Machine], live: int, before: int | None
 
 
 def restore(client: Any, machines: Sequence[Machine], release: int) -> list[str]:
-    """Give each machine its definition of a release. Returns a line for each that changed, and for each without one."""
+    """Restore each machine's definition of a release. Returns a line for each that changed, and for each without
+    one."""
     lines = []
     for each in machines:
         version = each.of_release(release)
@@ -91,14 +92,14 @@ def restore(client: Any, machines: Sequence[Machine], release: int) -> list[str]
 
 
 def put_back(client: Any, machines: Sequence[Machine]) -> None:
-    """Give each machine the definition that it had."""
+    """Restore each machine's former definition."""
     for each in machines:
         client.update_state_machine(stateMachineArn=each.arn, definition=each.definition)
 
 
 def move_executions(client: Any, machines: Sequence[Machine], release: int) -> Iterator[str]:
-    """Begin each execution that runs by another definition again, by the present one and with its input, and yield a
-    line for each. States repeat nothing that was done, and a question keeps its record and waits for the new one."""
+    """Restart each execution of another definition with the current one and the same input, and yield a line for each.
+    States repeat no completed work, and a question keeps its record and waits for the new execution."""
     for each in machines:
         pages = client.get_paginator("list_executions").paginate(stateMachineArn=each.arn, statusFilter="RUNNING")
         for execution in [found for page in pages for found in page["executions"]]:

@@ -1,11 +1,11 @@
-"""Find what is inconsistent after the database was restored to an earlier moment, and fix it: docs/restore.md.
+"""Find inconsistencies after the database was restored to an earlier time, and fix them: docs/restore.md.
 
-`check --since MOMENT` changes nothing. It prints a sentence for each user who was erased since and is back, each
-conversation and memory likewise, each approval that waits although it was carried out or undone, or although no
-execution waits for it any more, work that nobody moves, and each mail, briefing and event that would be sent again.
---apply fixes all of it, while everybody's brake is on. Run again, it finds what is left.
+`check --since MOMENT` changes nothing. It prints a sentence for each user, conversation and memory that was erased
+since and is back; each approval that waits although it was executed or undone, or although no execution waits for it
+any more; work that makes no progress; and each mail, briefing and event that would be sent again. --apply fixes all of
+it, while the global brake is on. Run again, it finds what is left.
 
-Exits with 1 if something was found that was not fixed.
+Exits with 1 if something was found and not fixed.
 """
 
 import argparse
@@ -50,7 +50,7 @@ T = TypeVar("T")
 Found = TypeVar("Found")
 
 MARGIN_SECONDS = 120.0
-"""Longer than an erasure takes: one that had begun before the moment may be half done in the database."""
+"""Longer than an erasure takes: one that had started before that time may be half done in the database."""
 AT_ONCE = 20
 NOT_BRAKED = "Nothing is fixed while the stage runs: qwestly-agent brake on, against the restored database."
 NOT_LOGGED = "ERASURE_LOG is not set: what was erased and forgotten since is not known."
@@ -67,7 +67,7 @@ DRAFT_STOPPED = "Stopped by a repair of our data. Ask again to continue"
 class Finding:
     sentence: str
     fix: Callable[[], Awaitable[object]] | None = None
-    """None if a person has to look."""
+    """None if a person has to check."""
 
 
 Findings = AsyncIterator[Finding]
@@ -79,9 +79,9 @@ class Check:
     database: AsyncDatabase[Document]
     """Without the driver's short time limits, because all users' documents are read."""
     lines: list[dict[str, Any]]
-    """Lines of the erasure log from shortly before the moment on."""
+    """Lines of the erasure log, from shortly before that time on."""
     since: float
-    """The moment whose state the database has."""
+    """The time to which the database was restored."""
     until: float
     """When the stage was stopped."""
     _users: dict[str, str] = field(default_factory=dict[str, str])
@@ -90,7 +90,7 @@ class Check:
 
     @property
     def steps(self) -> list[Callable[[], Findings]]:
-        """In the order in which they are carried out: what is erased is not looked at again."""
+        """In the order in which they are executed: erased data is not checked again."""
         return [
             self.erased_users,
             self.deleted_conversations,
@@ -105,7 +105,7 @@ class Check:
         ]
 
     async def run(self, *, apply: bool) -> bool:
-        """Print the findings, and put them right if `apply`. Returns True if none is left."""
+        """Print the findings, and fix them if `apply`. Returns True if none is left."""
         ids = {user_id for each in user_collections() for user_id in await self._user_ids(each)}
         self._users = {each: user_id for user_id in ids for each in self.services.erasure_log.hashes(user_id)}
         is_right, count = True, 0
@@ -171,7 +171,7 @@ class Check:
         return sorted(set(ids))
 
     def _lines(self, what: str) -> list[tuple[str, dict[str, Any]]]:
-        """Return the lines about users who are in the database, and will not be erased, with their ids."""
+        """Return the lines about users who are in the database and will not be erased, with their ids."""
         found = [(self._users.get(each["user"], ""), each) for each in self.lines if each["what"] == what]
         return [
             (user_id, line) for user_id, line in found if user_id and (what == "user" or user_id not in self._erased)
@@ -180,7 +180,7 @@ class Check:
     # --- approvals ----------------------------------------------------------------------------------------------------
 
     async def carried_out(self) -> Findings:
-        """Ask the candidate app by the idempotency key. Effects in progress are asked about by the sweep."""
+        """Look up effects in the candidate app by their idempotency keys. The sweep looks up effects in progress."""
         waiting = [each for each in await self._approvals("pending", "approved") if not self._is_ours(each)]
         if waiting and self.services.clock() - self.since > KEYS_KEPT_SECONDS:
             yield Finding(KEYS_GONE)
@@ -246,8 +246,8 @@ class Check:
                 await self.services.drafts.update(approval.user_id, approval.draft_id, now, **told)
 
     async def running(self) -> Findings:
-        """End work that nobody moves: its execution has ended since, or waits for an approval that is lost. An
-        execution that goes on writes its next status."""
+        """End work that makes no progress: its execution has ended since, or waits for a lost approval. An execution
+        that is still running writes its next status."""
         for user_id, draft_id in await self._running(DRAFTS, ["running"]):
             yield Finding(
                 f"Draft {draft_id} of {user_id} stands as running: it is stopped, and may be asked for again.",
@@ -282,7 +282,7 @@ class Check:
     # --- sent again ---------------------------------------------------------------------------------------------------
 
     async def mails(self) -> Findings:
-        """A mail that was due before the stage stopped was sent."""
+        """A mail that was due before the stage was stopped was sent."""
         for approval in await self._approvals("pending", mail_at={"$ne": None}):
             following = self._next_mail(approval)
             if following != approval.mail_at:
@@ -304,7 +304,7 @@ class Check:
         return reminder if was_due else approval.mail_at
 
     async def briefings(self) -> Findings:
-        """Executions of the same day have the same name, but only for as long as Step Functions knows it."""
+        """Executions of the same day have the same name, but only as long as Step Functions remembers it."""
         for user_id, _, at in await self.services.briefing_plans.list_due(0, self.until, 0):
             if user_id not in self._erased:
                 yield Finding(
@@ -356,8 +356,8 @@ def _iso(moment: float) -> str:
 
 
 def read_erasures(logs: Any, group: str, seconds: float, since: float) -> list[dict[str, Any]]:
-    """Return the lines about erasures since then, oldest first. `seconds` is how long ago that was: the log has the
-    machines' time."""
+    """Return the lines about erasures since then, oldest first. `seconds` is the time since then: the log uses the
+    machines' clock."""
     begin = max(0, int((time.time() - seconds) * 1000))
     pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=begin)
     lines = (json.loads(each["message"]) for page in pages for each in page["events"])
@@ -365,7 +365,7 @@ def read_erasures(logs: Any, group: str, seconds: float, since: float) -> list[d
 
 
 async def check(services: Services, since: float, until: float, *, apply: bool) -> bool:
-    """Print what is inconsistent, and fix it if `apply`. Returns True if nothing is left."""
+    """Print inconsistencies, and fix them if `apply`. Returns True if nothing is left."""
     if apply and not await services.signals.is_braked(EVERYBODY):
         print(NOT_BRAKED, file=sys.stderr)
         return False

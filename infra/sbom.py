@@ -1,5 +1,5 @@
-"""Print what a release is made of, as CycloneDX 1.6: `python infra/sbom.py`. It reads the pins of both layers, with the
-hashes of the distributions that may be installed, and needs nothing but Python."""
+"""Print the components of a release as CycloneDX 1.6: `python infra/sbom.py`. It reads the pins of both layers, with
+the hashes of the distributions that may be installed, and needs only Python."""
 
 import json
 import re
@@ -24,14 +24,16 @@ def components() -> list[dict[str, Any]]:
                 "name": package,
                 "version": version,
                 "purl": purl,
-                # Of its distributions. One of them was installed: the wheel for Lambda's processor, or the one for any.
+                # Hashes of its distributions. One of them was installed: the wheel for Lambda's processor, or the one
+                # for any.
                 "hashes": hashes,
             }
     return [found[purl] for purl in sorted(found)]
 
 
 def bom() -> dict[str, Any]:
-    """Return the same for the same pins: it has no time, and its number follows from what is in it."""
+    """Return the same document for the same pins: it has no timestamp, and its serial number depends only on its
+    content."""
     project = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert project, "pyproject.toml has a version."
     found = components()

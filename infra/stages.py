@@ -60,7 +60,7 @@ class Stage:
         environments = [self.template.environment(each) for each in functions]
         variables = {name: value for each in environments for name, value in each.items()}
         uris = {each["MONGODB_URI"].rpartition("/")[2]: each["MONGODB_URI"] for each in environments}
-        shared = variables["MONGODB_URI"]  # one address where roles open the database
+        shared = variables["MONGODB_URI"]  # one address if functions sign in to the database by role
         variables["MONGODB_URI"] = uris.get("mongodb-uri", shared)
         variables |= {uri_variable(role): uris.get(f"mongodb-{role}-uri", shared) for role in OTHER_ROLES}
         return {name: value for name, value in variables.items() if ACCOUNT not in value}

@@ -1,5 +1,5 @@
-"""Generate what is equal for all workflows in template.yaml: their machines with logs and roles, alarms, and widgets of
-the dashboard. `make docs` writes them."""
+"""Generate what all workflows share in template.yaml: their machines with logs and roles, alarms, and dashboard
+widgets. `make docs` writes them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -50,7 +50,7 @@ OUTCOMES = ("Failed", "TimedOut", "Aborted")
 
 
 def logical_id(workflow: Workflow) -> str:
-    """Return what the logical ids of its resources begin with: `WriteLesson`."""
+    """Return the prefix of its resources' logical ids: `WriteLesson`."""
     return workflow.name.title().replace("_", "")
 
 

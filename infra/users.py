@@ -1,6 +1,6 @@
 """Export or erase the data of one user. Quote an id that contains a |.
 
-For a user who asked outside of the chat and cannot sign in: does the same as GET /api/me/export and DELETE /api/me.
+For a user who asked outside the chat and cannot sign in: does the same as GET /api/me/export and DELETE /api/me.
 `erase` stops running work, notifies waiting executions, and prints the number of deleted documents by collection. Data
 in the candidate app is erased there. Both exit with 1 if there is no data, for example for a mistyped id.
 """

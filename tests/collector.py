@@ -1,4 +1,4 @@
-"""A collector of traces on loopback: it takes what is sent by OTLP over HTTP, and decodes it."""
+"""A trace collector on loopback: it receives OTLP over HTTP, and decodes it."""
 
 import threading
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
 @dataclass(frozen=True)
 class Received:
-    """A span as it came."""
+    """A span as received."""
 
     name: str
     trace_id: str
@@ -36,7 +36,7 @@ class Collector:
         collector = self
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"  # connections are kept, as collectors do
+            protocol_version = "HTTP/1.1"  # connections are kept alive, as by real collectors
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -81,7 +81,7 @@ class Collector:
         return 200
 
     def tree(self, root: Received, spans: list[Received] | None = None) -> Any:
-        """The names below a span, as they began: `{"turn": [{"tool": []}]}`."""
+        """The names below a span, in order of their start: `{"turn": [{"tool": []}]}`."""
         return {root.name: [self.tree(each) for each in self.spans if each.parent_id == root.id]}
 
 

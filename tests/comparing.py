@@ -10,14 +10,14 @@ from infra.local.model_memory import pairs_in
 
 @dataclass
 class Judge:
-    """The model that compares, at its wire: what it says of two texts, in whatever order it gets them."""
+    """The comparing model at its wire: its verdict on two texts, in whatever order it gets them."""
 
     same: Sequence[set[str]] = ()
     contradicts: Sequence[set[str]] = ()
     quote: Callable[[str], str] = lambda known: known
     is_silent: bool = False
     asked: list[tuple[str, str]] = field(default_factory=list)
-    """The known one and the new one of each pair."""
+    """The known and the new memory of each pair."""
 
     def __call__(self, body: Any, *_: Any) -> Thought:
         words = next(each["content"] for each in body["messages"] if each["role"] == "user")

@@ -47,8 +47,8 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _read_once() -> Iterator[None]:
-    """What each client of AWS and of HTTP reads anew: a process of the product makes one of them, and here hundreds are
-    made. A quarter of the time of all tests went into it."""
+    """Files that each AWS and HTTP client reads again: a process of the product creates one client, the tests create
+    hundreds. A quarter of the time of all tests was spent on it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("botocore.session.create_loader", cache(create_loader))
         patch.setattr("ssl.create_default_context", cache(ssl.create_default_context))
@@ -57,7 +57,7 @@ def _read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _retries_at_once() -> Iterator[None]:
-    """Remove the half second that the OpenAI client waits when a provider names no time."""
+    """Remove the half second that the OpenAI client waits if a provider names no time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
         yield
@@ -73,7 +73,7 @@ def _asks_no_machine_for_credentials() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def watch() -> Iterator[Watch]:
-    """Hears whatever the package sends to its database; judged here is what came after the last test."""
+    """Records everything that the package sends to its database, and checks what was sent since the last test."""
     watch = Watch()
     with pytest.MonkeyPatch.context() as patch:
         made = partial(RenewingMongoClient, event_listeners=[watch])
@@ -123,7 +123,7 @@ def _candidate_app_server(mongodb_uri: str) -> Iterator[CandidateAppServer]:
 
 @pytest.fixture
 def app(_candidate_app_server: CandidateAppServer) -> Iterator[CandidateAppServer]:
-    """The candidate app that the chat handler asks for changes, over the same database."""
+    """The candidate app that the chat handler asks for changes, with the same database."""
     yield _candidate_app_server
     _candidate_app_server.misbehave()
     _candidate_app_server.api.release()
@@ -140,6 +140,6 @@ def chat(
 
 @pytest.fixture
 def client(chat: ChatServer, model: ModelServer) -> Iterator[Client]:
-    """A user of this test alone: nothing of another test is theirs."""
+    """A user of only this test, who has no data from other tests."""
     with Client(chat.url, f"auth0|{uuid.uuid4().hex}") as user:
         yield user

@@ -1,5 +1,5 @@
-"""How often the tests repeat what they generate. `TEST_COUNTS` says it: `small` in `make test`, `full` in
-`.ci/nightly`, `usual` otherwise."""
+"""How often the tests repeat generated cases. `TEST_COUNTS` sets it: `small` in `make test`, `full` in `.ci/nightly`,
+`usual` otherwise."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ def sample(items: Iterable[T], usual: int) -> list[T]:
 
 def everyday(number: int, cases: Iterable[Any]) -> list[Any]:
     """For `parametrize`: so many of the cases, evenly drawn from the first on, run every day; the others are thorough,
-    and run where what they test has changed. It is for cases that differ in their words and run the same code."""
+    and run if what they test has changed. It is for cases that differ in their text and run the same code."""
     every = list(cases)
     chosen = {place * len(every) // number for place in range(number)}
     return [each if place in chosen else _thorough(each) for place, each in enumerate(every)]

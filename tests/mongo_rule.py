@@ -1,7 +1,7 @@
-"""A rule over every command that the package sends to MongoDB: it asks for one user's data, and writes only to ours,
-and only events of declared types.
+"""A rule for every command that the package sends to MongoDB: it must ask for one user's data, write only to our
+collections, and write only events of declared types.
 
-Which collections there are is read from the role that production runs under: what it does not name is nobody's.
+The known collections are read from the role that production runs under.
 """
 
 import asyncio
@@ -30,25 +30,25 @@ from qwestly_agent.stores import activity, collections, user_settings
 
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
 CLIENT = "stores/mongo_client.py"
-"""It passes on what others send."""
+"""It forwards other senders' commands."""
 TESTS = f"{Path(__file__).parent}/"
 
 READS = {"find", "aggregate", "count", "distinct"}
 WRITES = {"insert", "update", "delete", "findAndModify"}
 OF_NO_DATA = {"getMore", "killCursors", "endSessions", "ping", "saslStart", "saslContinue"}
-"""They go on with, or surround, what was judged when it began. Whatever is in none of the three sets is refused."""
+"""Commands that continue or surround one that was checked when it began. A command in none of the three sets is
+rejected."""
 PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 """Stages that read or write other documents than the first stage selects."""
 
 WITH_EVERYBODYS = {activity.COLLECTION, user_settings.SIGNALS}
 ABOUT_NOBODY = {each for each in collections() if each.no_user_reason}
 MADE_BY_TESTS = {"things": {"find"}}
-"""`Searchable` is tried on a collection of no store. It is read as users' data are."""
+"""`Searchable` is tested on a collection without a store. It is read like users' data."""
 
 
 def methods_across_users() -> Iterator[tuple[type[Store], FunctionType]]:
-    """Methods of the stores that are marked: their reads may be of everybody. What they write, they write user by
-    user."""
+    """Marked methods of the stores: their reads may be across users, but they write user by user."""
     for module in (import_module(f"{stores.__name__}.{each.name}") for each in iter_modules(stores.__path__)):
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, Store) and kind.__module__ == module.__name__:
@@ -67,11 +67,11 @@ class Sender(NamedTuple):
     line: str
     """A line of the package: `stores/docs.py:34`."""
     is_across_users: bool = False
-    """True if a marked method called it. What `asyncio.gather` runs was called by nobody."""
+    """True if a marked method called it. Tasks run by `asyncio.gather` have no caller."""
 
 
 def complaint_about(command: Mapping[str, Any], sender: Sender) -> str | None:
-    """Return a sentence about the fault of a command that this line sent."""
+    """Return a sentence about what is wrong with a command sent by this line."""
     name, collection = next(iter(command.items()))
     pipeline = command.get("pipeline", [])
     shown: Any = pipeline
@@ -145,7 +145,7 @@ def _is_of_one_user(name: str, selection: Any) -> bool:
 
 
 def _is_with_everybodys(selection: Any) -> bool:
-    """True for what is of one user together with what operators gave to everybody."""
+    """True if the filter selects one user's documents plus those that operators share with all users."""
     match selection:
         case {"user_id": {"$in": [user, domain.EVERYBODY], **more}} if not more:
             return _is_user(user)
@@ -168,7 +168,7 @@ def _names_in(value: Any) -> Iterator[str]:
 
 
 class Watch(CommandListener):
-    """Hears what is sent and judges when asked: the driver swallows what a listener raises."""
+    """Records the commands and checks them when asked: the driver swallows exceptions of listeners."""
 
     def __init__(self) -> None:
         self._heard: deque[tuple[Sender, dict[str, Any]]] = deque()
@@ -185,7 +185,7 @@ class Watch(CommandListener):
         pass
 
     def count(self, words: str) -> int:
-        """Return the number of commands with these words in this test."""
+        """Return the number of this test's commands that contain these words."""
         return sum(words in str(command) for _, command in list(self._heard))
 
     def commands(self) -> list[dict[str, Any]]:
@@ -193,23 +193,23 @@ class Watch(CommandListener):
         return [command for _, command in list(self._heard)]
 
     def complaints(self) -> list[str]:
-        """About what was heard since they were last asked for."""
+        """Complaints about the commands since the last call."""
         heard = [self._heard.popleft() for _ in range(len(self._heard))]
         return [said for sender, command in heard if (said := complaint_about(command, sender))]
 
     def check(self) -> None:
-        """Fails the test that is under way."""
+        """Fails the running test."""
         if complaints := self.complaints():
             pytest.fail("\n".join(complaints), pytrace=False)
 
 
 def _sender(frame: FrameType | None) -> Sender | None:
-    """The innermost line of the package behind a command, or None where a test sends it by itself.
+    """The innermost line of the package behind a command, or None if a test sent it directly.
 
-    The tests of the stores look into the database through the stores' own client. Who cannot be told is the package.
+    The stores' tests read the database through the stores' own client. An unknown sender counts as the package.
     """
     line, by_a_test, is_across_users = "", False, False
-    # What is below in an event loop's stack is who runs the loop, and not who sent this.
+    # The lower part of an event loop's stack shows who runs the loop, not who sent this command.
     while frame and frame.f_code is not asyncio.Handle._run.__code__:
         file = frame.f_code.co_filename
         is_across_users |= frame.f_code in ACROSS_USERS

@@ -1,4 +1,5 @@
-"""Thorough tests that a change needs, for `make test-since`: each `sentinel`, and those of what the change touches."""
+"""Thorough tests that a change needs, for `make test-since`: each `sentinel`, and those of the code that the change
+touches."""
 
 import ast
 import subprocess
@@ -13,8 +14,8 @@ from qwestly_agent.workflows import WORKFLOWS
 
 ROOT = Path(__file__).parents[1]
 
-# Beginnings of changed paths, and of the tests that each needs. The longest one counts. Without any, a package with a
-# workflow needs the tests that name it, and another path all; but a file of the tests needs those that import it.
+# Prefixes of changed paths, and the tests that each needs. The longest one counts. Without one, a package with a
+# workflow needs the tests that name it, and any other path needs all; but a test file needs those that import it.
 TESTS: dict[str, str] = {
     "src/qwestly_agent/account.py": (
         "functions/test_account functions/test_conversation functions/test_chat_turn functions/test_activity "
@@ -103,7 +104,7 @@ TESTS: dict[str, str] = {
 
 
 def tests_for(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return patterns of the ids of tests."""
+    """Return patterns of test ids."""
     found: set[str] = set()
     for path in paths:
         patterns = _tests_of(path)
@@ -114,8 +115,8 @@ def tests_for(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _tests_of(path: str) -> set[str]:
-    """Return patterns of the tests that a changed path needs. Without any it needs none where it has an entry, and all
-    where it has not."""
+    """Return patterns of the tests that a changed path needs. If there are none, a path with an entry needs no tests,
+    and one without needs all."""
     if path.startswith("tests/"):
         return _importing(path)
     known = max((each for each in TESTS if path.startswith(each)), key=len, default=None)
@@ -126,7 +127,7 @@ def _tests_of(path: str) -> set[str]:
 
 @cache
 def _imports() -> Mapping[str, frozenset[str]]:
-    """Return the modules that each file of the tests imports, by its path."""
+    """Return the modules that each test file imports, by its path."""
     return {str(each.relative_to(ROOT)): frozenset(_imported_by(each)) for each in (ROOT / "tests").rglob("*.py")}
 
 
@@ -143,8 +144,8 @@ def _imported_by(file: Path) -> Iterator[str]:
 
 
 def _importing(path: str) -> set[str]:
-    """Return patterns of the tests that import a file of the tests, directly or not. A `conftest.py` is imported by all
-    tests of its folder. What is no module, or a program, is taken for part of its folder's tests, too."""
+    """Return patterns of the tests that import a file of the tests, directly or indirectly. A `conftest.py` is imported
+    by all tests in its folder. A file that is no module, or is a program, also counts as part of its folder's tests."""
     todo, seen, found = [path], set[str](), set[str]()
     while todo:
         if (each := todo.pop()) in seen:
@@ -162,7 +163,7 @@ def _importing(path: str) -> set[str]:
 
 def _naming_a_package_of(path: str) -> set[str]:
     """Return patterns of tests with the name of the path's package in their path or of one of its workflows in their
-    id, and of those that import it. There are none if it has no workflow."""
+    id, and of those that import it. Empty if it has no workflow."""
     package = ".".join(Path(path).parts[1:3])
     names = {each.name for each in WORKFLOWS if each.package == package}
     if not names:
@@ -181,7 +182,7 @@ def changed_since(commit: str) -> list[str]:
 
 
 def select(config: pytest.Config, items: list[pytest.Item], since: str) -> None:
-    """Keep the sentinel and the thorough tests of what changed since a commit; without one, of everything."""
+    """Keep the sentinels and the thorough tests of what changed since a commit; without one, of everything."""
     patterns = tests_for(changed_since(since)) if since else ("*",)
 
     def is_needed(item: pytest.Item) -> bool:

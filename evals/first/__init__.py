@@ -1,1 +1,1 @@
-"""The first hour with a key: one command measures what only a model can show, and writes one page about it."""
+"""The first hour with a key: one command measures what only a real model can show, and writes one page about it."""

@@ -1,12 +1,12 @@
-"""Measure in one command what only a model can show, and write one page: `qwestly-agent evals first`.
+"""Measure in one command what only a real model can show, and write one page: `qwestly-agent evals first`.
 
 Uses the models that the settings configure (DEEPSEEK_API_KEY, OPENAI_API_KEY or MODEL_BASE_URL; MODEL_FAST, MODEL_PRO,
-MODEL_JUDGE). Every request goes through a gateway in this process, which refuses what could exceed the ceiling. A run
-that was stopped or killed goes on where it ended.
+MODEL_JUDGE). Every request goes through a gateway in this process, which rejects requests that could exceed the
+ceiling. A run that was stopped or killed resumes where it left off.
 
 Writes FOLDER/MODEL.md (the page), MODEL.journal.jsonl (each outcome and each request's price) and MODEL.turns.jsonl
-(recorded turns, names replaced). Exit codes: 0 if everything was measured, whatever it shows; 1 if something was not;
-2 for wrong usage.
+(recorded turns, names replaced). Exit codes: 0 if everything was measured, whatever it shows; 1 if something was not; 2
+for wrong usage.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> in
 
 
 def name_of(settings: Settings) -> str:
-    """Return the models' names as one file name: fast, pro and, if it is a third, the judge."""
+    """Return the models' names as one file name: fast, pro and, if it is a third model, the judge."""
     named = (
         settings.model_fast or DEFAULT_MODELS["fast"],
         settings.model_pro or DEFAULT_MODELS["pro"],
@@ -131,7 +131,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, journal: Journal, sa
 
 
 def _played(hour: Hour, steps: Sequence[Step], arguments: argparse.Namespace, begun: float) -> bool:
-    """Play the steps. A step may use its own share of the ceilings and what those before it left. Returns True if
+    """Play the steps. A step may use its own share of the ceilings plus what earlier steps left. Returns True if
     everything was measured."""
     whole, share, gateway = sum(each.share for each in steps), 0.0, hour.gateway
     for step in steps:
@@ -151,13 +151,13 @@ def _played(hour: Hour, steps: Sequence[Step], arguments: argparse.Namespace, be
 
 
 def _is_refused(hour: Hour) -> bool:
-    """True if each model answered the doctor with an error: a key that is not valid, no credit, no such model."""
+    """True if each model answered the doctor with an error: an invalid key, no credit, or an unknown model."""
     checked = hour.journal.units.get("doctor/words")
     return bool(checked) and all(re.search(r": answers [45]\d\d", " ".join(each.problems)) for each in checked.outcomes)
 
 
 def _revision() -> str:
-    """Return the commit of this checkout; empty where there is none."""
+    """Return the commit of this checkout; empty if there is none."""
     asked = ["git", "-C", str(FOLDER), "describe", "--always", "--dirty"]
     try:
         return subprocess.check_output(asked, text=True, stderr=subprocess.DEVNULL).strip()  # noqa: S603
@@ -166,7 +166,7 @@ def _revision() -> str:
 
 
 def _people() -> Sequence[Mapping[str, Any]]:
-    """Return the profiles of everybody who speaks in a run, so that their names are replaced."""
+    """Return the profiles of everyone who speaks in a run, so that their names are replaced."""
     talks = [case.given.profile for file in DATASETS.values() for case in load(file)]
     return [
         *talks,

@@ -1,5 +1,5 @@
-"""Retellings of forgotten things with the configured embedding, and the threshold that they propose: chosen on one half
-of the cases, reported on the other."""
+"""Retellings of forgotten memories with the configured embedding, and the threshold that they suggest: chosen on one
+half of the cases, reported on the other."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from qwestly_agent.base.settings import Settings
 
 GRID = [round(0.20 + 0.02 * step, 2) for step in range(38)]
 MOST_FALSE = 0.10
-"""Share of other matters that may be taken for retellings, as `memory_forgotten_from` has it."""
+"""Share of other topics that may be taken for retellings, as in `memory_forgotten_from`."""
 
 
 def embedding_units(hour: Hour) -> Sequence[Unit] | str:

@@ -1,8 +1,9 @@
-"""The only way to the providers during a run: it prices each request, and refuses what could exceed the ceiling.
+"""The only way to the providers during a run: it prices each request, and rejects requests that could exceed the
+ceiling.
 
-Before a request is sent, its highest possible price is added to the journal: each byte of it as a token of input, and
-as many tokens of output as it allows. Its answer replaces that by the price of the tokens that the provider counted. So
-neither requests at the same time nor a killed process can exceed the ceiling.
+Before a request is sent, its highest possible price is added to the journal: each of its bytes as an input token, and
+as many output tokens as it allows. Once it is answered, that is replaced by the price of the tokens that the provider
+counted. So neither concurrent requests nor a killed process can exceed the ceiling.
 """
 
 import json
@@ -82,7 +83,7 @@ class Gateway:
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment in which everything asks this gateway, and nothing has a key."""
+        """The environment in which every request goes to this gateway, and no process has a key."""
         return {
             "MODEL_BASE_URL": self.base_url,
             "EMBEDDINGS_BASE_URL": self.base_url if self.embeddings else "",
@@ -187,7 +188,7 @@ class Gateway:
 
 
 def _usage_in(answer: bytes) -> tuple[RequestUsage | None, str | None]:
-    """Return the counts and the model's name of an answer, streamed or not; None if it has none."""
+    """Return the token counts and the model's name of an answer, streamed or not; None if it has none."""
     text = answer.decode("utf-8", "replace")
     lines = [line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")] or [text]
     told, model = None, None

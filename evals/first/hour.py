@@ -25,7 +25,7 @@ PROVIDER = "the provider answered with an error, or not at all"
 
 @dataclass(frozen=True)
 class Unit:
-    """The least that is measured at once; `key` names it in the journal."""
+    """The smallest unit that is measured; `key` names it in the journal."""
 
     key: str
     run: Callable[[], Found]
@@ -82,11 +82,11 @@ class Step:
     units: Units
     at_once: int = 1
     measures_provider: bool = False
-    """True if the provider's errors are what is measured; otherwise a unit that meets one is tried again."""
+    """True if the provider's errors are what is measured; otherwise a unit with such an error is retried."""
 
 
 def play(hour: Hour, step: Step) -> None:
-    """Run the units that are not finished, until a ceiling is reached. A unit's failure ends no other."""
+    """Run the unfinished units, until a ceiling is reached. A unit's failure ends no other."""
     gateway, journal = hour.gateway, hour.journal
     gateway.step = step.name
     units = step.units(hour)

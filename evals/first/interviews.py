@@ -1,6 +1,6 @@
-"""Twelve people are interviewed to their own end, and an onboarding: what an interviewer asks, answers and hears.
+"""Interview twelve people to the end, and play an onboarding: what an interviewer asks, answers and understands.
 
-Each person answers by what is asked, as in a whole talk, but also asks back, refuses, corrects, and stops.
+Each person answers the question, as in a whole talk, but also asks back, declines, corrects, and stops.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Aside(Strict):
 class Person(whole_talks.Case):
     ends: tuple[str, ...] = ()
     opening: tuple[str, ...] = ()
-    """Names of what the first message tells already."""
+    """Names of the facts that the first message already tells."""
     asides: tuple[Aside, ...] = ()
     stop: str = ""
 
@@ -58,10 +58,10 @@ class Exchange:
     said: str
     answer: str
     told: frozenset[str]
-    """Names of everything that the person has told so far."""
+    """Names of all facts that the person has told so far."""
     aside: Aside | None
     is_news: bool
-    """True if the message tells something that was asked."""
+    """True if the message tells something that was asked about."""
     interview: Interview | None
     ended: str
 
@@ -204,7 +204,8 @@ def _of_asides(talk: Talk) -> Iterator[Outcome]:
 
 
 def _of_proposal(talk: Talk) -> Iterator[Outcome]:
-    """Yield for each answer whether the proposed profile has one of its figures or words of four or more letters."""
+    """Yield for each answer whether the proposed profile contains one of its figures or words of four or more
+    letters."""
     said = {line for told in talk.person.tells for line in told.says}
     for turn, each in enumerate(talk.exchanges, 1):
         if each.said in said:

@@ -1,4 +1,4 @@
-"""The journal of a run: what was measured and what it cost, so that a killed run goes on where it ended.
+"""The journal of a run: measurements and costs, so that a killed run can resume where it left off.
 
 JSON Lines. A line is written before anything relies on it: a request's highest price before it is sent, its price
 before its answer is complete, a unit's outcomes once all of them are known.
@@ -37,7 +37,7 @@ class Journal:
     units: dict[str, Found] = field(default_factory=dict)
     """Finished units, by key."""
     failed: dict[str, str] = field(default_factory=dict)
-    """Units that ended with an error, and the error; another run tries them again."""
+    """Units that ended with an error, and the error; another run retries them."""
     wanting: dict[str, str] = field(default_factory=dict)
     """Steps that could not run, and what they need."""
     revisions: dict[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Journal:
     minutes: float = 0.0
     """Minutes of all runs together."""
     spent_usd: float = 0.0
-    """Prices of answered requests, and the highest price of each request that is unanswered."""
+    """Prices of answered requests, and the highest price of each unanswered one."""
     by_step: Counter[str] = field(default_factory=Counter)
     """Dollars by step."""
     requests: int = 0
@@ -72,7 +72,7 @@ class Journal:
         self._open.close()
 
     def reserve(self, step: str, most_usd: float, ceiling_usd: float) -> int | None:
-        """Return a number for a request that may cost so much; None if the ceiling would not allow it."""
+        """Return a number for a request that may cost this much; None if the ceiling does not allow it."""
         with self._lock:
             if self.spent_usd + most_usd > ceiling_usd:
                 return None
@@ -81,7 +81,7 @@ class Journal:
             return number
 
     def settle(self, number: int, usd: float) -> None:
-        """Replace the highest price of a request by its price."""
+        """Replace a request's highest price by its price."""
         with self._lock:
             if number in self._unsettled:
                 self._write({"answered": number, "usd": usd})
@@ -94,7 +94,7 @@ class Journal:
         self._write({"failed": unit, "why": why})
 
     def want(self, step: str, needs: str) -> None:
-        """Note that the step cannot run; an empty text means that it can."""
+        """Record why the step cannot run; an empty text means that it can."""
         if self.wanting.get(step, "") != needs:
             self._write({"wanting": step, "needs": needs})
 

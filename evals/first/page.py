@@ -1,4 +1,4 @@
-"""The page of a run: what was promised and what was measured, what to change first, and what it cost."""
+"""The page of a run: promises and measurements, what to change first, and what the run cost."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class Row:
     wrong: int
     of: int
     most: float
-    """The promised maximum share of what is wrong."""
+    """The promised maximum error rate."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -98,7 +98,8 @@ def _head(heading: Heading, journal: Journal, rows: Sequence[Row]) -> Iterator[s
 
 
 def _first_changes(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield what to change: promises that are surely broken before those that may be, in the order of the measures."""
+    """Yield what to change: promises that are certainly broken before those that may be, in the order of the
+    measures."""
     broken = [each for each in rows if each.verdict == "broken"]
     suspected = [each for each in rows if each.verdict == "unsure" and each.wrong > each.most * each.of]
     if not broken and not suspected:
@@ -149,7 +150,7 @@ def _proposals(journal: Journal) -> Iterator[str]:
 
 
 def _failures(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield what failed. Cases without a problem are kept aside from whoever tunes, and only counted."""
+    """Yield the failures. Held-out cases are only counted, not shown to the person who tunes."""
     yield "\n## What failed"
     for dataset in dict.fromkeys(each.dataset for each in outcomes):
         wrong = [each for each in outcomes if each.dataset == dataset and not each.passed]

@@ -69,8 +69,8 @@ class Recorder:
                 return value
 
     def _renamed_deltas(self, deltas: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the deltas as they came or, if a name was replaced, the renamed text and calls in new deltas: a name
-        may be spread over several."""
+        """Return the deltas unchanged or, if a name was replaced, the renamed text and calls in new deltas: a name may
+        be spread over several."""
         text, calls = "", dict[int, dict[str, Any]]()
         for delta in deltas:
             text += delta.get("content") or ""

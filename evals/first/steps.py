@@ -1,4 +1,4 @@
-"""The steps of the first hour, in the order of what a wrong answer costs."""
+"""The steps of the first hour, ordered by the cost of a wrong answer."""
 
 import asyncio
 import os
@@ -59,7 +59,7 @@ def _doctor(about: str, check: Check) -> Found:
 
 
 def judge_units(hour: Hour) -> Sequence[Unit]:
-    """Put labelled claims to code and judge, and to the judge alone lies of one change that code lets through."""
+    """Give labelled claims to code and judge, and give the judge alone lies with one change that code lets through."""
     labelled = hour.some(claims.load(), LABELLED)
     lies = [case for case in claims.load(claims.UNSEEN) if not case.true and case.kind in claims.EXACT_KINDS]
     planted = hour.some([case for case in lies if by_code(case).fate != "refused"], PLANTED)
@@ -90,7 +90,7 @@ def _judge(name: str, cases: Sequence[claims.Case]) -> Found:
 
 
 def _of_claim(name: str, judged: Judged) -> list[Outcome]:
-    """Return an outcome of the whole check and, where code let the claim through, those of the judge."""
+    """Return the outcome of the whole check and, if code let the claim through, those of the judge."""
     case = judged.case
 
     def outcome(dataset: str, passed: bool) -> Outcome:

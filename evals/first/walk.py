@@ -1,5 +1,5 @@
-"""The road of a newcomer on the whole stack of this machine: résumé, what is known, onboarding, interview, stop, card,
-search, document, typed yes."""
+"""A newcomer's path through the whole local stack: résumé, known facts, onboarding, interview, stop, card, search,
+document, typed yes."""
 
 import json
 import os
@@ -63,7 +63,7 @@ class CannotStart(Exception):
 
 @contextmanager
 def running_stack(environment: Mapping[str, str]) -> Iterator[str]:
-    """Run the stack of `make run` with a database of its own; yields its address. Raises `CannotStart`."""
+    """Run the stack of `make run` with its own database; yields its address. Raises `CannotStart`."""
     port = free_port()
     given = {
         "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
@@ -97,7 +97,7 @@ class _Stack:
         self._hour, self._lock, self._url = hour, threading.Lock(), ""
 
     def check_time(self) -> None:
-        """Raise `TimeoutError` if no request is sent any more."""
+        """Raise `TimeoutError` once no more requests are sent."""
         if time.monotonic() > self._hour.gateway.until:
             raise TimeoutError("the walk's share of the time is used up")
 
@@ -135,7 +135,7 @@ def _walked(stack: _Stack, person: Newcomer) -> Found:
 def _problem_of(step: "Callable[[Road], str]", road: "Road") -> str:
     try:
         return step(road)
-    except Exception as error:  # the next steps are tried all the same
+    except Exception as error:  # the next steps are tried nevertheless
         return f"{type(error).__name__}: {error}"[:200]
 
 
@@ -238,7 +238,7 @@ class Road:
         return self._when(f"/api/interviews/{conversation}", lambda it: not it.get("is_writing"))
 
     def _when(self, path: str, is_done: Callable[[Any], bool]) -> Any:
-        """Return what the path shows once it is done, or in the end."""
+        """Return the response of the path once it is done, or its last one."""
         until = time.monotonic() + STEP_SECONDS
         while not is_done(shown := self.client.get(path)) and time.monotonic() < until:
             time.sleep(0.2)

@@ -1,11 +1,11 @@
 """Check a stage and print one table of results: everything that a deployment does not check by itself.
 
 With --stage it checks the stage as this checkout deploys it; without, the settings of the environment, and in AWS only
-the references in them. It changes nothing. --spend also asks each model for text, for a tool call and for a typed
-answer, makes one embedding, and sends one mail to SES's simulator.
+their references. It changes nothing. --spend also asks each model for text, for a tool call and for a typed answer,
+makes one embedding, and sends one mail to SES's simulator.
 
 Exits with 1 if something is wrong. ADMIN_MONGODB_URI names a database user that may list indexes; the functions' own
-may not.
+users may not.
 """
 
 import argparse
@@ -61,7 +61,7 @@ async def examine(target: Target, *, spend: bool = False) -> list[Result]:
     results = await _at_once(target, {**EVERYWHERE, **(OF_A_STAGE if target.stage else {})})
     if not target.stage:
         results.append(note("AWS", "not looked at: no stage was named"))
-    # Last, because building the models' agents would delay the checks that wait for the database.
+    # Last, because building the models' agents would delay the checks that query the database.
     return [*results, *(await _at_once(target, SPENDING) if spend else [])]
 
 

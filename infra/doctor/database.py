@@ -32,7 +32,7 @@ LOOKS = {
     *("listCollections", "listIndexes", "listSearchIndexes", "collStats", "dbStats", "dbHash", "indexStats"),
     *("planCacheRead", "killCursors", "changeOwnPassword", "changeOwnCustomData"),
 }
-"""Actions that neither read nor change a document, and are harmless in addition."""
+"""Additional actions that neither read nor change a document, and are harmless."""
 
 Database: TypeAlias = AsyncDatabase[Document]
 Right: TypeAlias = tuple[str, str]
@@ -103,7 +103,7 @@ def _told(about: str, problems: list[str]) -> list[Result]:
 
 
 async def check_role(about: str, database: Database, role: Role) -> Results:
-    """Report permissions of this client's user that the role lacks, and those that it has in addition."""
+    """Report permissions that this client's user lacks, and those it has in excess of the role."""
     status = await database.client.admin.command("connectionStatus", showPrivileges=True)
     info = status.get("authInfo", {})
     if not info.get("authenticatedUsers"):
@@ -144,7 +144,7 @@ def _place(resource: dict[str, Any]) -> str:
 
 
 def _places(what: str) -> tuple[str, ...]:
-    """Return the places where a right to this resource may be granted."""
+    """Return where a permission for this resource may be granted."""
     database, _, collection = what.partition(".")
     return what, f"{database}.*", f"*.{collection}", "*.*", "anyResource"
 
@@ -164,7 +164,7 @@ async def check_brake(database: Database) -> Results:
 
 
 async def check_variants(database: Database) -> Results:
-    """Check that the variant of the trial exists: conversations need its prompts and models."""
+    """Check that the trial's variant exists: conversations need its prompts and models."""
     rollout = await Rollouts(database).get()
     tried = rollout.trial.variant if rollout and rollout.trial else None
     if tried is None or tried in {each.name for each in VARIANTS}:

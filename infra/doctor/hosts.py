@@ -19,7 +19,7 @@ COUNTRIES = {
     "jsearch.p.rapidapi.com": "USA",
     "api.search.brave.com": "USA",
 }
-"""As providers name it in their terms, read in November 2026: docs/data.md."""
+"""As named in the providers' terms, read in November 2026: docs/data.md."""
 BOARDS = {"adzuna": ADZUNA, "jsearch": JSEARCH, "web": BRAVE}
 UNKNOWN = "a country that its owner knows"
 

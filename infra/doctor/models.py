@@ -71,7 +71,7 @@ async def check_prices(target: Target) -> Results:
 
 
 class NotAnswered(Exception):
-    """The response does not do what was requested; has a clause for the operator."""
+    """The response does not do what was requested; the error has a clause for the operator."""
 
 
 Answer: TypeAlias = tuple[AgentRunResult[Any], str]

@@ -17,13 +17,13 @@ UNRESERVED = 100
 NEW_ACCOUNT = 10
 """Concurrent executions of a new account, shared by all functions of a stage without reservations."""
 WITHOUT_RESERVATION = 75
-"""Executions at once of functions without a reservation: 45 of the writers of `generate` (40 searches of a sweep, and
-what people wait for), 16 of `extract_memories` (two sweeps of four, at both sides), 6 of `consolidate`, 5 of the clock,
-3 that open files."""
+"""Concurrent executions of functions without a reservation: 45 of the writers of `generate` (40 searches of a sweep,
+and what people wait for), 16 of `extract_memories` (two sweeps of four, on both sides), 6 of `consolidate`, 5 of the
+clock, and 3 of the function that opens files."""
 NEARLY = 0.8
 """Share of a quota at which it is time to act."""
 MOST_EVENTS = 25_000
-"""Maximum number of events of an execution, which fails beyond it. AWS does not raise this quota."""
+"""Maximum number of events of an execution, which fails above it. AWS does not raise this quota."""
 LATEST_EXECUTIONS = 20
 """Number of executions checked per state machine."""
 MAILS_A_SECOND = 14
@@ -35,16 +35,17 @@ def reserved_by(stage: Stage) -> int:
 
 
 def connections_of(stage: Stage) -> int:
-    """Return how many connections a member of the cluster has at most: of all environments, each with its pool and the
-    driver's monitor, and as many of the version before, which Lambda keeps for some minutes after a deployment."""
+    """Return the maximum number of connections to a member of the cluster: those of all environments, each with its
+    pool and the driver's monitor, and as many again for the previous version, which Lambda keeps for some minutes after
+    a deployment."""
     reserved = reserved_by(stage)
     at_once = reserved + WITHOUT_RESERVATION if reserved else NEW_ACCOUNT
     return 2 * at_once * (Settings.mongodb_connections + 1)
 
 
 async def check_lambda(target: Target) -> Results:
-    """Check concurrency: a deployment fails if less than 100 would be left. A higher quota is requested in the console
-    of Service Quotas."""
+    """Check concurrency: a deployment fails if less than 100 would be left. A higher quota is requested in the Service
+    Quotas console."""
     assert target.stage, "This check is of a stage."
     account = await call(target.aws("lambda"), "get_account_settings")
     limit, free = (account["AccountLimit"][f"{kind}ConcurrentExecutions"] for kind in ("", "Unreserved"))
@@ -94,7 +95,7 @@ async def check_sending(target: Target) -> Results:
 
 
 async def check_histories(target: Target) -> Results:
-    """Compare the longest of the latest executions with the quota of events."""
+    """Compare the longest history of the latest executions with the event quota."""
     assert target.stage, "This check is of a stage."
     states, template = target.aws("stepfunctions"), target.stage.template
     machines = (await call(states, "list_state_machines", maxResults=1000))["stateMachines"]

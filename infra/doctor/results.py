@@ -31,7 +31,7 @@ def right(about: str, what: str) -> Result:
 
 
 def note(about: str, what: str) -> Result:
-    """Return a note: not wrong, but worth knowing, or not visible from here."""
+    """Return a note: not an error, but worth knowing or not visible from here."""
     return Result("note", about, what)
 
 
@@ -40,7 +40,7 @@ def wrong(about: str, what: str) -> Result:
 
 
 async def run_check(about: str, found: Results, whose: str = "") -> list[Result]:
-    """Return all results of a check. If it fails, return those until then and the failure."""
+    """Return all results of a check. If it fails, return the results so far and the failure."""
     results: list[Result] = []
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):

@@ -75,8 +75,8 @@ async def check_mail(target: Target) -> Results:
 
 
 def _records(identity: str, there: Any, region: str) -> Iterator[Result]:
-    """Yield what the DNS of the sender's domain needs, so that mailboxes believe in our mail: DKIM, a domain of its own
-    for what comes back (MAIL FROM), and DMARC. SES looks at the first two itself."""
+    """Yield the DNS records that the sender's domain needs for mailboxes to trust our mail: DKIM, a separate domain for
+    bounces (MAIL FROM), and DMARC. SES checks the first two itself."""
     domain = identity.rpartition("@")[2]
     signing, returning = there.get("DkimAttributes", {}), there.get("MailFromAttributes", {})
     for token in signing.get("Tokens", []):
@@ -96,7 +96,7 @@ def _records(identity: str, there: Any, region: str) -> Iterator[Result]:
 
 
 async def check_stack(target: Target) -> Results:
-    """Look at the termination protection, which `make deploy` turns on."""
+    """Check the termination protection, which `make deploy` turns on."""
     stage = stage_of(target)
     if (await _described(target)).get("EnableTerminationProtection"):
         yield right("stack", "cannot be deleted by mistake")

@@ -8,7 +8,7 @@ from qwestly_agent.base.errors import InvalidSettings
 
 HIGH_THROUGHPUT = "/ssm/parameter-store/high-throughput-enabled"
 NEEDED = ("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")
-"""Settings that the chat needs besides those of every function."""
+"""Settings that the chat needs in addition to those of every function."""
 
 
 async def check_settings(target: Target) -> Results:
@@ -36,7 +36,7 @@ async def check_secrets(target: Target) -> Results:
 
 
 async def _throughput(target: Target) -> Results:
-    """Look at the throughput: each environment that starts reads its secrets at once, and a throttled one waits."""
+    """Check the throughput: each starting environment reads its secrets at once, and a throttled one waits."""
     try:
         answer = await call(target.aws("ssm"), "get_service_setting", SettingId=HIGH_THROUGHPUT)
     except (BotoCoreError, ClientError) as error:  # nothing depends on it

@@ -23,7 +23,7 @@ class Target:
     stage: Stage | None = None
     clock: Clock = system_clock
     admin_uri: str = field(default="", repr=False)
-    """MONGODB_URI of a user that may list indexes; empty if only the functions' own is known."""
+    """MONGODB_URI of a user that may list indexes; empty if only the functions' own user is known."""
 
     @classmethod
     async def read(cls, environment: Mapping[str, str], aws: Callable[[str], Any], **more: Any) -> Self:

@@ -1,4 +1,4 @@
-"""The one-laptop stack: a local server replaces each outside system at its wire; each part is a process of its own.
+"""The local stack: a local server replaces each external system at the network level; each part is its own process.
 
 `make run` starts it. Environment variables take precedence, so any part can be replaced by a real service.
 
@@ -74,7 +74,7 @@ class Part:
     folder: str = "."
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     written: int = -1
-    """File descriptor of its log. It stays valid if another stack that starts at the same time replaces the file."""
+    """File descriptor of its log. It stays valid if another stack starting at the same time replaces the file."""
 
     @property
     def log(self) -> str:
@@ -84,7 +84,7 @@ class Part:
         """`tie` is one end of a pipe; the part ends when the other end closes."""
         (ROOT / self.log).unlink(missing_ok=True)
         self.written = os.open(ROOT / self.log, os.O_RDWR | os.O_CREAT)
-        # A session of its own: Ctrl-C reaches us alone, and the parts end in order.
+        # In its own session: Ctrl-C reaches only this process, and the parts are stopped in order.
         self.process = subprocess.Popen(
             ["/bin/sh", "-c", TIED, self.name, *self.command],
             cwd=ROOT / self.folder,
@@ -148,9 +148,9 @@ class Stack:
     parts: list[Part] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     status: dict[str, object] = field(default_factory=dict)
-    """Return the page's description of the running stack."""
+    """The page's description of the running stack."""
     mails: str = ""
-    """File of the sent mails; empty where AWS is another's."""
+    """File of the sent mails; empty if AWS is external."""
 
     def add(self, name: str, *command: str, folder: str = ".") -> str:
         """Add a part and return its address."""
@@ -169,8 +169,8 @@ def plan(given: Mapping[str, str]) -> Stack:
     environment.setdefault("QWESTLY_AGENT_SHARED_SECRET", kept_secret("shared"))
     environment.setdefault("ERASURE_KEY", kept_secret("erasures"))
     environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
-    environment.setdefault("MONGODB_CONNECTIONS", "20")  # a process here serves all requests
-    environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # several threads of several parts wait for each other
+    environment.setdefault("MONGODB_CONNECTIONS", "20")  # one local process serves all requests
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of several parts would block each other
     environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"
     # Parts start in other folders.
@@ -241,8 +241,7 @@ def _module(name: str) -> tuple[str, ...]:
 
 
 def _plan_models(stack: Stack) -> dict[str, str]:
-    """Return the servers for chat and embeddings. A scripted server replaces each that has neither a key nor an
-    address."""
+    """Return the servers for chat and embeddings. A scripted server replaces each one without a key or an address."""
     environment, answers, embedding = stack.environment, {}, _embedding(stack.environment)
     for what, real, address, key in (
         ("model", "DeepSeek", "MODEL_BASE_URL", "DEEPSEEK_API_KEY"),
@@ -262,7 +261,7 @@ def _plan_models(stack: Stack) -> dict[str, str]:
 
 
 def _embedding(environment: Mapping[str, str]) -> str:
-    """Return the name of the embedding on this machine: a real one if it is installed and no other is asked for."""
+    """Return the name of the local embedding: the real one if it is installed and no other is requested."""
     wanted = environment.get("LOCAL_EMBEDDING") or model_minilm.NAME
     return model_minilm.NAME if wanted == model_minilm.NAME and model_minilm.is_installed() else "scripted"
 
@@ -298,7 +297,7 @@ def run(stack: Stack) -> NoReturn:
             demo.start(stack.environment, tie)
         for part in reversed(behind):
             part.wait_until_ready()
-        # Before the chat function starts: this error message names the unreachable database.
+        # Before the chat function starts, because this error message names the unreachable database.
         demo.wait_until_done()
         _warm_up(stack)
         # Start it last: when its port answers, everything else is ready.
@@ -316,7 +315,7 @@ def run(stack: Stack) -> NoReturn:
 
 
 def _warm_up(stack: Stack) -> None:
-    """Make the first request, so that the user's first question does not wait for connections."""
+    """Send the first request, so that the user's first question does not wait for connections."""
     [chat] = [part for part in stack.parts if part.name == CHAT_FUNCTION]
     secret = stack.environment["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0].strip()
     token = mint(DEMO_USER, secret, system_clock(), **required_claims(stack.environment))

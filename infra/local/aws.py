@@ -1,4 +1,4 @@
-"""AWS on the laptop: Lambda, Step Functions, SES, SSM, KMS and CloudWatch Logs on a moto server, from template.yaml.
+"""Local AWS: Lambda, Step Functions, SES, SSM, KMS and CloudWatch Logs on a moto server, from template.yaml.
 
 State machines really run, and an invocation calls the real handler in this process. Additional routes: GET
 /_control/outbox, GET /_control/workflows, GET /_control/schedules, and POST /_control/schedules/{name}, which fires a
@@ -72,7 +72,7 @@ class AwsServer:
     executions: Path | None = None
     """Folder that stores running executions; the next server resumes them."""
     mails: Path | None = None
-    """File that keeps sent mails, a JSON object a line, for the next server."""
+    """File that stores sent mails, one JSON object a line, for the next server."""
 
     outbox: list[Mail] = field(default_factory=list, init=False)
     """Sent mails, oldest first."""
@@ -181,7 +181,7 @@ class AwsServer:
                 file.write(f"{json.dumps(asdict(mail))}\n")
 
     def sent(self) -> list[dict[str, Any]]:
-        """Return all mails, also those that earlier servers sent, newest first."""
+        """Return all mails, including those sent by earlier servers, newest first."""
         if self.mails and self.mails.exists():
             return [json.loads(line) for line in reversed(self.mails.read_text("utf-8").splitlines())]
         return [asdict(mail) for mail in reversed(self.outbox)]
@@ -202,7 +202,7 @@ class AwsServer:
     # Schedules
 
     def fire(self, schedule: Schedule, moment: float) -> Answer:
-        """Return the answer of its function, or the ARN of the execution it started."""
+        """Return the response of the schedule's function, or the ARN of the execution it started."""
         event = event_of(schedule, moment, execution_id := str(uuid.uuid4()))
         if function := self.functions.find(schedule.target):
             return self.functions.invoke(function, event.encode(), queued=True)

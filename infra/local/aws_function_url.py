@@ -93,5 +93,5 @@ def response_of(result: Any) -> Response:
 
 @cache
 def _lambda() -> Any:
-    # No retry: a function whose answer is lost may have had its effect.
+    # No retry: a function whose response is lost may have had its effect.
     return boto3.client("lambda", config=Config(retries={"total_max_attempts": 1}))

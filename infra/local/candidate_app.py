@@ -1,12 +1,12 @@
-"""A stub of the candidate app: mints tokens exactly as the real one does, and implements its write API.
+"""A stub of the candidate app: issues tokens exactly as the real one does, and implements its write API.
 
 The write API is docs/candidate-app-api.yaml, over the stack's database; it is served if `QWESTLY_CANDIDATE_API_SECRET`
 is set and the database is local. It fails on request: POST `/_control/faults` (`{"faults": [Fault, …]}`, one for each
 following request), POST `/_control/release`, GET and DELETE `/_control/requests`. In a test `with CandidateAppServer(…)
 as server:` starts one on a free port, with the same controls.
 
-The real app keeps an operation and its effect in one transaction. The laptop's database has no isolated transactions,
-so here an operation whose process is killed midway stays pending.
+The real app stores an operation and its effect in one transaction. The local database has no isolated transactions, so
+here an operation whose process is killed midway stays pending.
 """
 
 import argparse
@@ -61,7 +61,7 @@ DOCUMENTS, CHUNKS = "candidate_app_documents", "knowledge_chunk"
 APPLICATIONS = "candidate_app_applications"
 OPERATIONS = "candidate_app_operations"
 INGESTION_PATH = "/api/linkedin/profile"
-"""Not under the API's path: this route of the candidate app existed before."""
+"""Outside the API's path: this route of the candidate app is older than the API."""
 AGENT_LIFE_SECONDS, CLOCK_SKEW_SECONDS = 60, 30
 READ_AGAIN_AFTER_SECONDS = 24 * 3600
 RECORDED_REQUESTS = 2_000
@@ -73,12 +73,12 @@ Fault: TypeAlias = (
     | Literal["ingestion_waits", "ingestion_fails"]
     | Literal["version_unread", "version_busy", "version_forbidden"]
 )
-"""The fault of the next write, or question about one, before or after its effect: `drop` (the connection closes
-without a byte), `error` (500), `hold` (no answer until released), `changed` (412), `busy` (429), `forbidden` (403),
-`half` (half an object), `cut` (the connection closes within the body), `huge` (2 MB), `html` (a page), `redirect`.
-`ingestion_waits` (until released) and `ingestion_fails` affect the background work after an ingestion was accepted.
-`version_unread` (500), `version_busy` (429) and `version_forbidden` (403) are those of the next reading of a subject's
-version."""
+"""The fault of the next write, or of the next lookup of one, before or after its effect: `drop` (the connection
+closes without a byte), `error` (500), `hold` (no response until released), `changed` (412), `busy` (429),
+`forbidden` (403), `half` (half an object), `cut` (the connection closes within the body), `huge` (2 MB), `html` (a
+page), `redirect`. `ingestion_waits` (until released) and `ingestion_fails` affect the background work after an
+ingestion was accepted. `version_unread` (500), `version_busy` (429) and `version_forbidden` (403) affect the next
+read of a subject's version."""
 FAULTS = {name for group in get_args(Fault) for name in get_args(group)}
 
 Document: TypeAlias = dict[str, Any]
@@ -258,7 +258,7 @@ class WriteApi:
         return await self.database[subject.collection].find_one(subject.filter)
 
     async def _checked(self, request: Request, subject: Subject, body: str | None, may_create: bool) -> Write:
-        """Check a write before any data are read. Raises `Refusal` with the reason."""
+        """Check a write before any data is read. Raises `Refusal` with the reason."""
         key = request.headers.get("idempotency-key", "")
         if not schema("IdempotencyKey").is_valid(key):
             raise Refusal(422, "invalid", "The Idempotency-Key is missing or malformed.")
@@ -292,7 +292,8 @@ class WriteApi:
             await operations.delete_one({"_id": write.operation_id})
             raise
         except PyMongoError:
-            # Else it would be told for ever that it continues. If it did change, a repetition is refused as changed.
+            # Otherwise the operation would be reported as pending forever. If it did change the subject, a repetition
+            # is rejected as changed.
             await operations.delete_one({"_id": write.operation_id})
             return _internal()
         if done is not None:
@@ -310,7 +311,7 @@ class WriteApi:
         return {"key": write.key, "subject": write.subject.name, **outcome}
 
     async def _change(self, write: Write, fields: Document) -> str:
-        """Update the subject atomically from the version the client saw, and return the new version."""
+        """Update the subject atomically from the version the client read, and return the new version."""
         subject, collection = write.subject, self.database[write.subject.collection]
         if write.version is None:
             await self._must_be_new(subject)
@@ -490,7 +491,7 @@ class WriteApi:
         return document.get("url") == url and self.clock() < read_at + READ_AGAIN_AFTER_SECONDS
 
     async def _read_linkedin(self, write: Write, fault: Fault | None) -> None:
-        """Simulate an ingestion: the headline is copied from the profile."""
+        """Simulate an ingestion: copy the headline from the profile."""
         if fault == "ingestion_waits":
             await self._hold()
         try:
@@ -594,7 +595,7 @@ class WriteApi:
 
 
 def _stint(position: Mapping[str, Any]) -> Document:
-    """Return a position as the candidate app keeps it."""
+    """Return a position as the candidate app stores it."""
     is_current = position.get("end") == "present"
     values = [position.get(name) for name in ("title", "company", "location", "start")]
     values += [None if is_current else position.get("end"), is_current, "\n".join(position.get("lines", ()))]
@@ -672,7 +673,7 @@ def _spoilt(fault: Fault | None, response: Response) -> "Response | _Broken":
 
 @dataclass(frozen=True)
 class _Broken:
-    """Close the connection before or within the answer."""
+    """Close the connection before or within the response."""
 
     response: Response | None
     body: bytes
@@ -783,7 +784,7 @@ class CandidateAppServer:
 
     def __exit__(self, *_: object) -> None:
         self.api.release()
-        # Its thread ends by itself a fifth of a second later.
+        # Its thread ends by itself 0.2 seconds later.
         self._server.should_exit = True
 
     @property
@@ -791,7 +792,7 @@ class CandidateAppServer:
         return f"http://127.0.0.1:{self.port}{API_PATH}"
 
     def misbehave(self, *faults: Fault) -> None:
-        """Apply one of the faults to each of the following requests."""
+        """Apply one of the faults to each following request."""
         self.api.faults = deque(faults)
 
 

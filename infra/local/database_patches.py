@@ -1,8 +1,8 @@
-"""Patches of private methods of the laptop's database: they keep it fast with 5,000 conversations, make commands a
-third cheaper, fix the comparison of dates, and keep the types that MongoDB keeps.
+"""Patches of private methods of the local database: they keep it fast with 5,000 conversations, make commands a third
+cheaper, fix the comparison of dates, and preserve the types that MongoDB preserves.
 
-SQLite has no booleans, rounds numbers to fifteen digits where it writes JSON, and knows no ObjectId. So SQL finds
-documents, sorts and cuts them, and copies their fields as JSON text; Python changes, groups and compares values.
+SQLite has no booleans, rounds numbers to fifteen digits when it writes JSON, and has no ObjectId. So SQL finds, sorts
+and limits documents, and copies their fields as JSON text; Python changes, groups and compares values.
 
 `tests/infra/test_local_database.py` names the version they were written for.
 """
@@ -73,7 +73,7 @@ _sort_key = cursor.bson_sort_key
 
 
 def _sort_by(value: Any) -> tuple[Any, ...]:
-    """Sort dates with and without a time zone among each other."""
+    """Sort dates with and without a time zone together."""
     return _sort_key(value.replace(tzinfo=None) if isinstance(value, datetime) else value)
 
 
@@ -84,7 +84,7 @@ _to_wire = utils.convert_neo_to_bson_objectids
 
 
 _PLAIN = frozenset((str, int, float, bool, type(None), datetime))
-"""Types of values that need no conversion: most values, so they are looked at first."""
+"""Types of values that need no conversion: most values, so they are checked first."""
 
 
 def _stored(value: Any) -> Any:
@@ -112,8 +112,8 @@ class _Hex(str):
 
 
 def _normalize(query: dict[str, Any]) -> dict[str, Any]:
-    """Look up an `_id` by its column. The library also does so for a field named `id`, and makes numbers of its text
-    and text of ObjectIds in other fields."""
+    """Look up an `_id` by its column. The library also does so for a field named `id`, and in other fields converts its
+    text to numbers and ObjectIds to text."""
     return {**query, "_id": _Hex(key)} if isinstance(key := query.get("_id"), ObjectId) else query
 
 
@@ -146,9 +146,10 @@ def _update(
     array_filters: list[dict[str, Any]] | None = None,
     query: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], bool]:
-    """Apply an update in Python, where SQL would change types. `row` is 0 for a document to be inserted.
+    """Apply an update in Python where SQL would change types. `row` is 0 for a document to be inserted.
 
-    The library's operators in Python know no path with dots, so each is applied to the document that has its field.
+    The library's Python operators do not support dotted paths, so each operator is applied to the subdocument that has
+    its field.
     """
     document = deepcopy(original)
     if isinstance(key := document.get("_id"), _Hex):
@@ -225,7 +226,7 @@ def _aggregate(self: QueryEngine, pipeline: list[dict[str, Any]], *_: Any, **__:
 
 
 def _fields_of(stage: dict[str, Any]) -> dict[str, Any]:
-    """Return a stage that leaves out the fields that a `$group` does not read."""
+    """Return a stage that omits the fields that a `$group` does not read."""
     names = {path.split(".")[0] for path in _references(stage["$group"])} if "$group" in stage else {""}
     return {"$match": {}} if "" in names else {"$project": dict.fromkeys(names, 1)}
 
@@ -255,7 +256,7 @@ def _keeps_types(stage: dict[str, Any]) -> bool:
 
 
 def _match_by_type(self: SQLTierAggregator, query: dict[str, Any], previous: str, context: Any) -> Any:
-    """Compare with ids and dates as they are stored: an `_id` as text in a column of its own, others as JSON."""
+    """Compare ids and dates in their stored form: an `_id` as text in its own column, others as JSON."""
     if any(path.startswith("$") for path in query):
         return None, []
     ids = query.get("_id", {})
@@ -291,7 +292,7 @@ _build_match = SQLTierAggregator._build_match_sql
 
 
 def _project_json(self: SQLTierAggregator, fields: dict[str, Any], previous: str, *_: Any) -> tuple[str, list[Any]]:
-    """Copy fields as JSON text: `json_extract` has no booleans, and its numbers are rounded when they become JSON."""
+    """Copy fields as JSON text: `json_extract` has no booleans, and its numbers are rounded when converted to JSON."""
     if any(fields.values()) or not fields:
         shown = [path for path in fields if path != "_id"]
         copied = [f"'{path}', data -> {_quoted(path)}" for path in ["_id"] * bool(fields.get("_id", 1)) + shown]
@@ -314,7 +315,7 @@ def _quoted(path: str) -> str:
 
 
 def _distinct(self: QueryEngine, key: str, filter: dict[str, Any] | None = None, **_: Any) -> list[Any]:
-    """List the values of a field, and each element of those that are lists."""
+    """List a field's values; if a value is a list, list its elements."""
     seen = dict[str, Any]()
     for document in self.find(_stored(filter or {})):
         for value in _values_at(document, key.split(".")):
@@ -331,8 +332,8 @@ def _values_at(value: Any, path: list[str]) -> list[Any]:
 
 
 async def _at_once(handle: Callable[[Any], Any], message: Any) -> Any:
-    """Handle a command in the event loop: no command blocks, those of one database take turns, and a thread would cost
-    more."""
+    """Handle a command in the event loop: commands do not block, those of one database run one after another, and a
+    thread would cost more."""
     return handle(message)
 
 

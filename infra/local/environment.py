@@ -200,7 +200,7 @@ class Template:
                 return str(value)
 
     def holds(self, condition: Any) -> bool:
-        """Evaluate a condition of a resource or a rule. Raises `ValueError` for a function that is not known here."""
+        """Evaluate a condition of a resource or a rule. Raises `ValueError` for an unsupported function."""
         match condition:
             case ("Condition", name):
                 return self.holds(self.conditions[name])

@@ -13,7 +13,7 @@ from typing import Any
 
 
 class NotFired(Exception):
-    """A sentence for the person who typed the name."""
+    """A sentence for the person who entered the name."""
 
 
 def ask(port: str, path: str, method: str) -> Any:

@@ -102,7 +102,7 @@ class Front:
         return JSONResponse({"user": DEMO_USER, "notes": [], **self.status})
 
     async def token(self, request: Request) -> Response:
-        """Mint a token, as the candidate app's page does for its signed-in user."""
+        """Issue a token, as the candidate app's page does for its signed-in user."""
         client: httpx2.AsyncClient = request.state.client
         try:
             minted = await client.get(f"{self.candidate_app_url}/api/agent/token", params=dict(request.query_params))
@@ -170,7 +170,7 @@ class Front:
                 self.limits.slots.counted["Url5xxCount", function.name] += 1
                 return _gone("The chat function cannot be reached.")
             self.limits.slots.counted["Url5xxCount", function.name] += answer.status_code >= 500
-            # The slot is held until the function ends its answer, even if the client has left.
+            # The slot is held until the function ends its response, even if the client has disconnected.
             pieces, slot = asyncio.Queue[bytes | None](), holding.pop_all()
             reading = asyncio.create_task(_read(answer, pieces, slot))
         request.state.readings.add(reading)
@@ -209,7 +209,7 @@ async def _read(answer: httpx2.Response, pieces: asyncio.Queue[bytes | None], sl
             async for chunk in answer.aiter_raw():
                 pieces.put_nowait(chunk)
         except httpx2.TransportError:
-            pass  # the function died: a client of the URL would get no more either
+            pass  # the function died: a client of the real URL would get no more either
         finally:
             await answer.aclose()
     pieces.put_nowait(None)
@@ -274,7 +274,7 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Route("/local/graphs", front.show_graphs),
             Route("/local/schedules", front.show_aws),
             Route("/local/schedules/{name}", front.show_aws, methods=["POST"]),
-            Mount("/widget", StaticFiles(directory=ROOT / "widget" / "dist", check_dir=False)),  # built for pages alone
+            Mount("/widget", StaticFiles(directory=ROOT / "widget" / "dist", check_dir=False)),  # built only for pages
             Route("/page.js", front.script),
             Route("/graphs.js", front.graphs_script),
             Route("/favicon.svg", front.icon),
@@ -285,7 +285,7 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
         lifespan=client_of,
     )
     app.router.default = _functions(front)
-    # It would redirect to any host that a client names.
+    # It would redirect to any host named by a client.
     app.router.redirect_slashes = False
     return app
 

@@ -57,7 +57,7 @@ Vector: TypeAlias = "np.ndarray[Any, Any]"
 INTENTS = Path(__file__).with_name("intents")
 ENDING = " \t\r\n.!…,;"
 LONGEST_PART, MOST_PARTS = 300, 12
-"""Characters and number of a message's parts that are looked at."""
+"""Maximum number of characters of a message's part, and of parts, that are considered."""
 NEVER = -9.0
 INTERVIEWER = "You interview one person"
 
@@ -134,19 +134,19 @@ class _File(BaseModel):
 
 @dataclass(frozen=True)
 class Meaning:
-    """An embedding for comparing messages with examples, and the scores that fit it."""
+    """An embedding for comparing messages with examples, and its score thresholds."""
 
     embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]
     sure: float
     unsure: float
     learns: bool = False
-    """Whether all examples of an intent count together (kernel ridge regression), or the nearest alone."""
+    """Whether all examples of an intent count together (kernel ridge regression), or only the nearest."""
 
 
 WORDS = Meaning(lambda texts: [*map(phrase_embedding, texts)], sure=0.62, unsure=0.45)
 """The scripted vectors: words and letters, in any language."""
 OTHER_LANGUAGES = replace(WORDS, sure=0.72, unsure=0.5)
-"""With an embedding that knows meaning, words decide only if most of them are equal."""
+"""With an embedding that understands meaning, words decide only if most of them are equal."""
 
 
 def by_meaning(embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]) -> Meaning:
@@ -160,7 +160,7 @@ class Played:
     calls: Sequence[tuple[str, Object | None]] = ()
     """Tools and their arguments; None stands for the required parameters."""
     after: str = ""
-    """Text after an answer that is made from the results."""
+    """Text after an answer that is composed from the results."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class _Examples:
             self._weights = np.linalg.solve(_kernel(vectors @ vectors.T) + RIDGE * np.eye(len(pairs)), targets)
 
     def scores(self, part: str) -> Iterator[tuple[str, float]]:
-        """Yield each intent with its score: 1 and more is sure, 0 and less is not even near."""
+        """Yield each intent with its score: 1 and more is certain, 0 and less is not even near."""
         if not self._intents:
             return
         meaning, vector = self._meaning, np.asarray(self._meaning.embed([part])[0])
@@ -213,7 +213,7 @@ RIDGE = 0.3
 
 
 def _kernel(cosines: Vector) -> Vector:
-    """Return what lets near examples count much more than far ones."""
+    """Return a kernel by which near examples count much more than distant ones."""
     return np.maximum(cosines, 0.0) ** 3
 
 
@@ -237,7 +237,7 @@ class Intents:
 
     @cached_property
     def _words(self) -> Mapping[str, "_Examples"]:
-        """The examples with those of other languages, by role."""
+        """The examples, including those of other languages, by role."""
         meaning = WORDS if self.meaning is WORDS else OTHER_LANGUAGES
         pairs = [(each, text) for each in self.intents for text in (*each.examples, *each.words)]
         roles = {each.to for each in self.intents}
@@ -253,10 +253,10 @@ class Intents:
         return [each for each in of_role or of_all if not each.tools or each.tools & {*chat.offered}]
 
     def ranked(self, part: str, among: Sequence[Intent]) -> list[tuple[float, Intent]]:
-        """Return the intents by their score, best first. A score of 1 is sure."""
+        """Return the intents by score, best first. A score of 1 is certain."""
         scores: dict[str, float] = {}
         for role in {each.to for each in among}:
-            # Where words are all that is compared, the examples are among those of other languages.
+            # If only words are compared, the examples are included in those of other languages.
             by_meaning = () if self.meaning is WORDS else (self._examples[role],)
             for examples in (*by_meaning, self._words[role]):
                 for name, score in examples.scores(part):
@@ -268,7 +268,7 @@ class Intents:
         return sorted(((scores.get(each.intent, NEVER), each) for each in among), key=lambda each: -each[0])
 
     def meant_by_an_interviewee(self, message: str) -> str:
-        """Return the name of the intent that a message in an interview is sure to be; empty without one."""
+        """Return the name of the certain intent of an interview message; empty if there is none."""
         found = self._strong(message, [each for each in self.intents if each.to == INTERVIEWER and _has_examples(each)])
         return found.intent.intent if found else ""
 
@@ -290,7 +290,7 @@ class Intents:
         return Played("", (), after) if played is None else Played(_joined(played.text, after), played.calls, after)
 
     def _found(self, message: str, among: Sequence[Intent]) -> list[Found]:
-        """Return what the parts of a message mean, each intent once; empty if nothing is sure."""
+        """Return the meanings of a message's parts, each intent once; empty if nothing is certain."""
         parts = parts_of(message)
         if by_form := _by_slots(message, [each for each in among if not each.weak]):
             return [by_form]
@@ -314,7 +314,7 @@ class Intents:
         return Found(ranked[0][1], part, score=ranked[0][0])
 
     def _unsure(self, chat: Chat, among: Sequence[Intent]) -> str:
-        """Ask which of two is meant, or name the nearest two, never in words that were used before."""
+        """Ask which of two intents is meant, or name the nearest two, never in words that were used before."""
         before = "\n".join(chat.answered)
         ranked = [(score, each) for score, each in self.ranked(typed_and_context(chat.said[-1])[0], among) if each.try_]
         fresh = [(score, each) for score, each in ranked if each.try_ not in before] or ranked
@@ -364,8 +364,8 @@ _NEWS = re.compile(r"<approval_news>.*?</approval_news>\s*", re.DOTALL)
 
 
 def typed_and_context(message: str) -> tuple[str, str]:
-    """Split a message into what its user typed and the state that the product adds below it; without decisions that it
-    reports above, unless nothing else is said."""
+    """Split a message into the user's text and the state that the product adds below it. Decisions reported above the
+    text are left out, unless there is nothing else."""
     message = _NEWS.sub("", message).strip() or message
     found = re.search(r"\s*<(?:interview|learning)>", message)
     return (message[: found.start()], message[found.start() :]) if found else (message, "")
@@ -378,7 +378,7 @@ def parts_of(message: str) -> list[str]:
 
 
 def clauses_of(message: str) -> list[str]:
-    """Return the sentences of a message, divided where one thing is asked after another."""
+    """Return the sentences of a message, split where one request follows another."""
     clauses = re.split(
         r"(?<=[.!?…])\s+|\n+|;|,? (?:and|und|y)? ?(?:then|also|btw|dann|außerdem|luego|además)\b|, (?:and|und|y) ",
         message,

@@ -109,7 +109,7 @@ class JobBoardsApi:
         return None
 
     def _found(self, board: str, what: str, where: str, remote_only: bool) -> list[Posting]:
-        """Return the adverts that match the most words, newest first; a match of the whole title counts more."""
+        """Return the adverts that match the most words, newest first; a match of the whole title weighs more."""
         words, place = _words(what) - _COMMON, where.strip().casefold()
         here = [
             each

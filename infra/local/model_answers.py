@@ -37,7 +37,7 @@ class Thought:
 
 
 ORCHESTRATOR = "You lead an interview"
-"""The beginning of the instructions of the request that intents help to answer."""
+"""The beginning of the instructions of the request that the intents help to answer."""
 NOBODY_YET = (
     "I don't know anything about you yet. Tell me what you do and what you are looking for, for example: “I lead a "
     "team of five, and I want to work on climate.” I remember what you tell me, and you can see, correct or delete "
@@ -185,7 +185,7 @@ def _source_of(tool: str, intents: Intents) -> str:
 
 
 def _told_of(tool: str, result: str, intents: Intents) -> str | None:
-    """Return the answer of `results` to this tool's result; None without one."""
+    """Return the answer for this tool's result from `results`; None if there is none."""
     answers = intents.results.get(tool)
     return fill_first(answers, object_in(result)) if isinstance(answers, list) else None
 
@@ -233,7 +233,7 @@ def _facts(value: Json) -> Iterator[str]:
 
 
 def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
-    if value.get("kind") == "message":  # what was just said is no fact
+    if value.get("kind") == "message":  # what was just said is not a fact
         return
     if "company" in value and "title" in value:
         start = value.get("start_date") or value.get("start")

@@ -36,7 +36,7 @@ SPANISH = frozenset(
         "esto eso he ha han hola ayuda gracias adios buenos buenas quiero puedo puedes tengo",
     )
 )
-"""Frequent words, by which a text's language is told."""
+"""Frequent words by which a text's language is detected."""
 FREQUENT = GERMAN | SPANISH
 COMMON_ELSEWHERE = frozenset(
     re.findall(
@@ -49,7 +49,7 @@ COMMON_ELSEWHERE = frozenset(
 
 
 def language_of(text: str) -> str:
-    """Return the language with most of its frequent words in a text: english, german or spanish."""
+    """Return the language with the most of its frequent words in a text: english, german or spanish."""
     words = _plain_words(text)
     letters = {"english": "", "german": "äöüß", "spanish": "ñ¿¡áíóú"}
     frequent = {"english": STOP_WORDS, "german": GERMAN, "spanish": SPANISH}
@@ -62,7 +62,7 @@ def language_of(text: str) -> str:
 
 
 def has_words(text: str, phrase: str) -> bool:
-    """Return whether a text has all words of a phrase; all but the frequent ones in whatever form."""
+    """Return whether a text has all words of a phrase; all but frequent words match in any inflection."""
     words = _plain_words(text)
     return all(
         word in words or (word not in FREQUENT and any(_are_forms(word, each) for each in words))
@@ -91,7 +91,7 @@ def embedding(text: str, dimensions: int) -> list[float]:
 
 
 def phrase_embedding(text: str, common: float = 0.35) -> list[float]:
-    """Return the same of a phrase in any of some languages: frequent words count as well, but less."""
+    """Return the embedding of a phrase in any supported language: frequent words count as well, but less."""
     words = _plain_words(text) or (text.strip(),)
     return _vector(
         {_stem(word): common if word in STOP_WORDS | COMMON_ELSEWHERE else 1.0 for word in words}, DIMENSIONS

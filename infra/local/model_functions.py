@@ -54,7 +54,7 @@ _TOLD_OF_JOBS: Mapping[str, tuple[str, str, str]] = {
 
 def _find_jobs(names: Mapping[str, Any]) -> str | dict[str, Any]:
     """Search for the jobs that the user named, or else for their own occupation. Then report the results, and the
-    wishes that a search cannot consider."""
+    wishes that a search cannot take into account."""
     results, message = names["results"], names["message"]
     searched, profile = results.get("search_jobs"), results.get("get_user_profile")
     query = _CONDITION.sub("", names.get("query", "")).strip()
@@ -133,7 +133,7 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
         asks = "?" in quotes[0]
         return {"id": asked["id"], **({"why": "That is a question."} if asks else {"span": quotes[0][:1_000]})}
     letters = "".join(" ".join([*quotes, *_known(asked)]).split())
-    # What stands there in other letters, this judge cannot read.
+    # This judge cannot read marks that occur only in another script.
     if marks := [mark for mark in asked.get("look_at", ()) if "".join(mark.split()) not in letters]:
         return {"id": asked["id"], "why": f"Its quotes do not say “{marks[0]}”."}
     known = {stem for text in (*quotes, *_known(asked)) for stem in _stems(text)}
@@ -155,13 +155,13 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _span_in(quote: str) -> str:
-    """Return its first three words, or all where those have no content."""
+    """Return its first three words, or all of them if those have no content."""
     words = " ".join(quote.split()[:3])
     return words if content_stems(words) else quote[:1_000]
 
 
 def _written(mark: str, texts: Sequence[str]) -> str:
-    """Return the mark as one of the texts writes it; "" if a mark runs over two of them."""
+    """Return the mark as written in one of the texts; "" if it spans two of them."""
     letters = re.compile(r"\s*".join(map(re.escape, "".join(mark.split()))))
     return next((found[0] for text in texts if (found := letters.search(text))), "")
 

@@ -1,4 +1,4 @@
-"""A rule-based interviewer, so that the scripted model can interview new users on a laptop."""
+"""A rule-based interviewer, so that the scripted model can interview new users locally."""
 
 import html
 import json
@@ -125,7 +125,7 @@ _STOPS = re.compile(
     r"|bonne \w+|muchas|now|here|for today|then|cheers))*[ .!?…)]*",
     re.IGNORECASE,
 )
-"""Wishes to stop in five languages, as far as the script knows them."""
+"""Requests to stop in five languages, as far as the script knows them."""
 _OWN = re.compile(r"\b(?:I|I['’]\w+|my|we|our|ich|mein\w*|wir|yo|mi|je|j['’]|mon|ma|eu|meu|minha)\b", re.IGNORECASE)
 _TOPIC = re.compile(
     r"\b(?:talk|speak|ask me) about (?P<topic>[^.!?]+)|(?:reden|sprechen) wir (?:lieber )?über (?P<german>[^.!?]+)",
@@ -144,7 +144,7 @@ _GREETS = re.compile(
 _NOT = re.compile(r"\b(?:not|no|never|nicht|nie|ne|pas|não|nunca)\b|n['’]t\b", re.IGNORECASE)
 _BARE_YES = re.compile(r"(?:ok(?:ay)?|yes|ja|sí|oui|sim|sure|great)[ .!]*", re.IGNORECASE)
 _LONGEST_STOP = 14
-"""Number of words."""
+"""Maximum number of words."""
 _KINDS: Mapping[str, str] = {
     "stop the interview": "stop",
     "the draft": "small_talk",
@@ -245,7 +245,7 @@ def _asks(state: str, task: str, topic: str, answered: Sequence[str], told: str,
 
 
 def _fresh(questions: Sequence[str], answered: Sequence[str]) -> str:
-    """Return the first question that was not asked word for word before."""
+    """Return the first question that was not asked verbatim before."""
     before = "\n".join(answered)
     return next((each for each in questions if each not in before), questions[-1])
 
@@ -271,7 +271,8 @@ _LEARNT: Mapping[str, str] = {
 
 
 def propose_profile(names: Mapping[str, Any]) -> str | Object:
-    """Call `propose_profile` with the values that messages state literally; without any, go on or end the interview."""
+    """Call `propose_profile` with the values that messages state literally; if there are none, continue or end the
+    interview."""
     fields: list[Object] = []
     for name, pattern in _LEARNT.items():
         for text in reversed(names["said"]):
@@ -282,7 +283,7 @@ def propose_profile(names: Mapping[str, Any]) -> str | Object:
 
 
 def onboard(names: Mapping[str, Any]) -> str | Object:
-    """Ask the next question; once the onboarding is over, propose the profile and thank."""
+    """Ask the next question; once the onboarding is over, propose the profile and thank the user."""
     if "interview is over" not in _task(names):
         return interviewer(names)
     if "propose_profile" in names["results"]:
@@ -305,7 +306,7 @@ def _value(name: str, found: re.Match[str]) -> Any:
 
 
 def _kind(text: str, asked: str, meant: Callable[[str], str]) -> str:
-    """Return what a message is, by rule; `meant` names the intent that it is sure to be, if any."""
+    """Return the kind of a message, by rule; `meant` names the intent that it certainly has, if any."""
     few = len(text.split()) <= _LONGEST_STOP
     if _GO_ON.fullmatch(text.strip()):
         return "go_on"
@@ -342,7 +343,7 @@ def _next(topics: Sequence[Object], opened: Sequence[str], asked: str, kind: str
 
 
 def lead_interview(texts: Sequence[str], meant: Callable[[str], str]) -> Object:
-    """Say what the newest message is, open a topic for each named place, and choose what is asked next."""
+    """Classify the newest message, open a topic for each named place, and choose what to ask next."""
     state = _state(texts[0])
     topics: list[Object] = state.get("topics", [])
     newest = next((each for each in reversed(_messages(texts[0])) if each["by"] == "the person"), None)
@@ -411,7 +412,7 @@ def write_interview(texts: Sequence[str]) -> Object:
 
 
 def _asked_in(question: str) -> str:
-    """Return the aspect that a question is about; empty if it is none of ours."""
+    """Return the aspect that a question is about; empty if the question is not one of ours."""
     told = question.rstrip()
     known = {name: asks for name, (asks, _) in QUESTIONS.items()}
     for name in known:
@@ -422,7 +423,7 @@ def _asked_in(question: str) -> str:
 
 
 def _answers(sentence: str, asked: str) -> bool:
-    """True for words that can answer a question, however few."""
+    """True if these words can answer a question, however few they are."""
     if _BARE_YES.fullmatch(sentence):
         return False
     to_us = _TO_US.match(sentence) and not re.match(r"no \w", sentence, re.IGNORECASE)
@@ -430,7 +431,8 @@ def _answers(sentence: str, asked: str) -> bool:
 
 
 def _told(topics: Mapping[str, Sequence[str]], sentence: str, asked: str) -> dict[str, list[str]]:
-    """Return the aspects of each topic that a sentence answers: those it speaks of, else what was asked."""
+    """Return the aspects of each topic that a sentence answers: those it mentions, otherwise the aspect that was asked
+    about."""
     told = {
         topic: [each for each in names if each in QUESTIONS and re.search(QUESTIONS[each][1], sentence)]
         for topic, names in topics.items()

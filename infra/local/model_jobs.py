@@ -35,7 +35,7 @@ _ASKS = re.compile(
 
 
 def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Compare line by line. A place that both name is no reason: places are wishes, which code compares."""
+    """Compare line by line. A shared place is not a reason: places are wishes, which code compares."""
     places = {word for found in _PLACES.findall(advert) for word in _words(found)}
     title, *lines = advert.splitlines() or [""]
     told = [

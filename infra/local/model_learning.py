@@ -31,7 +31,8 @@ Object = dict[str, Any]
 
 
 def guide(names: Mapping[str, Any]) -> str | Object:
-    """Look for what the user names, offer it, and have it written after a yes; without a name, ask for one."""
+    """Search for the topic that the user names, offer it, and have the lesson written after a yes; without a topic, ask
+    for one."""
     context, said, results = names["context"], names["message"], names["results"]
     if "generate_content" in results:
         return _written(results["generate_content"])
@@ -66,19 +67,19 @@ def guide(names: Mapping[str, Any]) -> str | Object:
 
 
 def agree(names: Mapping[str, Any]) -> str | Object:
-    """Have the lesson written that was offered; without an offer, ask."""
+    """Have the offered lesson written; without an offer, ask."""
     return guide({**names, "agrees": True, "names_nothing": "offered: " not in names["context"]})
 
 
 def decline(names: Mapping[str, Any]) -> str | Object:
-    """Decline what is near what is not taught, unless it is work against it."""
+    """Decline topics close to what is not taught, unless they are about preventing it."""
     if _PROTECTS.search(names["message"]):
         return guide(names)
     return guide(names) if "decline_to_teach" in names["results"] else {"decline_to_teach": {"reason": NOT_TAUGHT}}
 
 
 def restart(names: Mapping[str, Any]) -> str | Object:
-    """Ask what they would like to learn, in other words each time."""
+    """Ask what the user would like to learn, in other words each time."""
     return _greeted(names["context"], _fresh(names["answered"]))
 
 
@@ -120,7 +121,7 @@ _NOTHING = re.compile(
 
 
 def _name_in(said: str) -> str:
-    """Return what is named, without the phrases around it; empty if nothing is."""
+    """Return the named topic without the phrases around it; empty if there is none."""
     name, before = folded(said.replace("-", " ")), ""
     while name != before and not _NOTHING.fullmatch(name):
         before, name = name, _BEHIND.sub("", _BEFORE.sub("", name, count=1) if _BEFORE.match(name) else name).strip()
@@ -143,7 +144,7 @@ _PROTECTS = re.compile(
 
 
 def _is_dangerous(text: str) -> bool:
-    """A stand-in for a model's judgment: some words of harm, without any of work against it."""
+    """A stand-in for a model's judgment: some words of harm, without any about preventing it."""
     return bool(_HARMS.search(text)) and not _PROTECTS.search(text)
 
 
@@ -163,7 +164,7 @@ KNOWN: Mapping[str, Sequence[str]] = {
     "marketing": ("positioning", "pricing"),
     "music": ("harmony", "rhythm"),
 }
-"""Broad fields, each with topics of it. Whatever else is named is one topic."""
+"""Broad fields, each with its topics. Anything else that is named is one topic."""
 _ALSO_CALLED: Mapping[str, str] = {
     **dict.fromkeys(("maths", "math", "mathe", "mathematik", "matemáticas"), "mathematics"),
     **dict.fromkeys(("physik", "física", "physique"), "physics"),
@@ -185,7 +186,8 @@ _PART = re.compile(r"\b(?:equations?|eqations?|theorem|ecuación|gleichung|formu
 
 
 def read_granularity(texts: Sequence[str]) -> Object:
-    """Return how broad a name is: a known field is a subject, an equation a module of its topic, all else a topic."""
+    """Return how broad a name is: a known field is a subject, an equation a module of its topic, and anything else a
+    topic."""
     found = _SAID.search(texts[0])
     name = _name_in(html.unescape(found["text"])) if found else ""
     if not name:
@@ -206,7 +208,7 @@ def read_granularity(texts: Sequence[str]) -> Object:
 
 
 def outline_lesson(texts: Sequence[str]) -> Object:
-    """Return the headings of the first page, or the reason why the wish is not taught."""
+    """Return the headings of the first page, or the reason why the topic is not taught."""
     if _is_dangerous(html.unescape(texts[0].partition("<known>")[0])):
         return {"not_taught": NOT_TAUGHT}
     [(_, text), *_] = [*_pages(texts[0]), ("", "")]
@@ -248,7 +250,8 @@ def ask_about_lesson(texts: Sequence[str]) -> Object:
 
 
 def explain_answer(texts: Sequence[str]) -> Object:
-    """Return other sentences of the lesson about the same words; for an example, first one of the person's records."""
+    """Return other sentences of the lesson with the same words; for an example, start with one of the user's
+    records."""
     lesson = dict(_LISTED.findall(html.unescape(texts[0].partition("<lesson>")[2].partition("</lesson>")[0])))
     answered = re.search(r"answered by: (\S+)", texts[0])
     about = lesson.pop(answered[1], "") if answered else ""
@@ -261,7 +264,7 @@ def explain_answer(texts: Sequence[str]) -> Object:
 
 
 def find_gaps(texts: Sequence[str]) -> Object:
-    """Return the first sentences of three pages of different topics."""
+    """Return the first sentences of three pages on different topics."""
     pages = {page.partition("/")[0]: (page, text) for page, text in reversed([*_pages(texts[0])])}
     gaps = [
         {

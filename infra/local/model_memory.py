@@ -1,7 +1,7 @@
 """Notes of the scripted model: what sentences say about their user, by a closed grammar, and how two notes relate.
 
-A sentence that the grammar does not know is no note: questions, wishes to the agent, orders, and what is told of others
-make none.
+A sentence outside the grammar gives no note: questions, requests to the agent, orders, and statements about others give
+none.
 """
 
 import html
@@ -70,7 +70,7 @@ _OTHERWISE = re.compile(
     r"|joking|kidding|wish)\b|\byou\b|\?",
     re.IGNORECASE,
 )
-"""Questions, suppositions and words to the agent: what a sentence with them says is not noted."""
+"""Questions, suppositions and words to the agent: a sentence that contains them is not noted."""
 _TO_THE_AGENT = re.compile(
     r"I(?: want|'d like| would like| need)"
     r"(?: to (?:see|know|talk|speak|ask|hear|find|search|get|change|learn)\b| (?:a|an|some|my|the|help|new)\b)"
@@ -95,7 +95,8 @@ _ENDING = " \t\r\n.!…,;"
 
 
 def note_of(sentence: str) -> Object | None:
-    """Return type, content, since and sensitivity of what a sentence says about its user; None if it says nothing."""
+    """Return type, content, start date and sensitivity of what a sentence says about its user; None if it says
+    nothing."""
     said = _STARTS.sub("", sentence.replace("’", "'").strip().rstrip(_ENDING), count=1)
     if _OTHERWISE.search(said) or _TO_THE_AGENT.match(said):
         return None
@@ -114,7 +115,8 @@ def note_of(sentence: str) -> Object | None:
 
 
 def extract_notes(texts: Sequence[str]) -> Object:
-    """Return a note for each sentence that says something about its user, and for short answers with their question."""
+    """Return a note for each sentence that says something about its user, and for short answers together with their
+    question."""
     return {"memories": list(_notes(texts[0]))}
 
 
@@ -129,7 +131,7 @@ def _notes(prompt: str) -> Iterator[Object]:
 
 
 def _answered(asked: str, said: str) -> Object | None:
-    """Return what a short answer says together with its question."""
+    """Return what a short answer says in combination with its question."""
     answer, question = said.strip().rstrip(_ENDING), next(reversed(sentences(asked)), "")
     if "?" in said or not question.endswith("?") or len(answer.split()) > 8:
         return None
@@ -151,13 +153,13 @@ _ONE_OF_EACH = ("Lives in ", "Works as ", "Works at ", "Works for ", "Prefers ")
 
 
 def compare_notes(texts: Sequence[str]) -> Object:
-    """Return how pairs relate: the same words, or two values of which only one can hold."""
+    """Return how pairs relate: the same words, or two values of which only one can be true."""
     related = [_related(known, new, pair_id) for pair_id, known, new in pairs_in(texts[0])]
     return {"verdicts": [each for each in related if each["relation"] != "other"]}
 
 
 def pairs_in(prompt: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each pair: its id, the known note, and the new one, which stands before its known ones."""
+    """Yield each pair: its id, the known note, and the new note, which precedes its known ones."""
     new = ""
     for found in _NOTE.finditer(prompt):
         text = html.unescape(found["text"])
@@ -188,7 +190,7 @@ def sentences(text: str) -> list[str]:
 
 
 def remember(names: Mapping[str, Any]) -> Object:
-    """Call `remember` with what the user stated; nothing if they stated nothing."""
+    """Call `remember` with the user's statement; do nothing without one."""
     if not (statement := names.get("statement")):
         return {}
     note = note_of(statement) or {"type": "fact", "content": f"{statement}."}
@@ -196,7 +198,7 @@ def remember(names: Mapping[str, Any]) -> Object:
 
 
 def correct(names: Mapping[str, Any]) -> Object:
-    """Call `correct_memory` for the memory that the message speaks of; nothing where none has half of its words."""
+    """Call `correct_memory` for the memory that the message mentions; do nothing if no memory has half of its words."""
     found = names["results"].get("query_user_knowledge", {}).get("memories") or []
     said = _content_words(names["part"])
     meant = [each for each in found if _is_half_of(said, _content_words(each.get("content", "")))]
@@ -217,7 +219,7 @@ _COMMON = frozenset(
 
 
 def forget(names: Mapping[str, Any]) -> Object:
-    """Propose to forget the found memories that hold most of the words that name them; nothing where none does."""
+    """Propose to forget the memories found that contain most of the words naming them; do nothing if there are none."""
     wanted = _content_words(names.get("what", ""))
     found = names["results"].get("query_user_knowledge", {}).get("memories") or []
     meant = [each["id"] for each in found if "id" in each and _is_meant(wanted, each.get("content", ""))]

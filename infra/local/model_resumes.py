@@ -1,6 +1,6 @@
 """Parse résumés for the scripted model: usual headings in English, German and Spanish, positions by their dates.
 
-Lines that fit nothing are left out, and the page shows them as unread.
+Lines that fit no field are left out, and the page shows them as unread.
 """
 
 import html
@@ -68,7 +68,7 @@ _LONGEST_HEADER = 110
 
 
 def parse_resume(texts: Sequence[str]) -> Object:
-    """Return the fields, each with the line that it stands in."""
+    """Return the fields, each with the line that contains it."""
     found = _RESUME.search(texts[0])
     lines = html.unescape(found["text"]).split("\n") if found else []
     sections = _sections([_MARKUP.sub(r"\1", line) for line in lines])
@@ -87,7 +87,7 @@ def parse_resume(texts: Sequence[str]) -> Object:
 
 
 def _sections(lines: Sequence[str]) -> dict[str, list[str]]:
-    """Return the lines by the heading that they stand under; a heading may share its line with what it heads."""
+    """Return the lines grouped by their heading; a heading may share a line with its content."""
     found: dict[str, list[str]] = {"top": [], **{name: [] for name in _HEADINGS}}
     section = "top"
     for line in (part for each in lines for part in _paragraphs(each)):
@@ -111,14 +111,14 @@ _DENSE = re.compile(
 
 
 def _paragraphs(line: str) -> Iterator[str]:
-    """Yield a heading in capitals that begins a paragraph apart from what follows it."""
+    """Yield a heading in capitals at the start of a paragraph separately from the text that follows."""
     found = _CAPITALS.match(line)
     heads = found and any(re.fullmatch(words, found["head"].lower()) for words in _HEADINGS.values())
     yield from (found["head"], found["rest"]) if found and heads else (line,)
 
 
 def _find_work(sections: dict[str, list[str]]) -> None:
-    """Without a heading, the lines from the first position on are about work."""
+    """Without a heading, return the lines from the first position on as work."""
     top = sections["top"]
     start = next((n for n, line in enumerate(top) if n and _DATES.search(line)), None)
     if start is not None:
@@ -127,7 +127,7 @@ def _find_work(sections: dict[str, list[str]]) -> None:
 
 
 def _basics(sections: Mapping[str, Sequence[str]]) -> Object:
-    """Return label, place and summary of the lines below the name."""
+    """Return label, place and summary from the lines below the name."""
     [_, *rest] = [each for each in sections["top"] if each.strip()] or [""]
     first = next((each for each in sections["top"] if each.strip()), "")
     if ". " in first and not rest:  # all in one line
@@ -186,13 +186,13 @@ class _Job:
 
 
 def _jobs(lines: Sequence[str]) -> Iterator[_Job]:
-    """Yield the positions: each line with dates is one, and the lines beside it have its title and employer."""
+    """Yield the positions: each line with dates starts one, and adjacent lines have its title and employer."""
     jobs: list[_Job] = []
     loose: list[str] = []
-    """Lines since the last position or blank that may be the next one's header."""
+    """Lines since the last position or blank line that may be the next one's header."""
     awaits = False
     text_lines = [each.strip() for each in lines]
-    if 2 * text_lines.count("") >= len(text_lines) - 2:  # a blank after every line says nothing
+    if 2 * text_lines.count("") >= len(text_lines) - 2:  # blank lines after every line mean nothing
         text_lines = [each for each in text_lines if each]
     for line in [*text_lines, ""]:
         dates = _DATES.search(line)
@@ -234,7 +234,7 @@ def _jobs(lines: Sequence[str]) -> Iterator[_Job]:
 
 
 def _header_before(loose: Sequence[str], jobs: Sequence[_Job], *, has_both: bool) -> list[str]:
-    """Return the line or two above a line with dates that can be a header: no bullets, no sentences."""
+    """Return the one or two lines above a line with dates that can be a header: no bullets, no sentences."""
     if has_both:
         return []
     found: list[str] = []
@@ -261,7 +261,7 @@ def _span(dates: re.Match[str]) -> tuple[str, str]:
 
 
 def _title_and_name(header: Sequence[str]) -> tuple[str, str, str]:
-    """Return title, employer and place. The part with a role's word is the title, else the first."""
+    """Return title, employer and place. The part with a word for a role is the title, otherwise the first part."""
     parts = [part.strip(_EDGE) for line in header for part in _BETWEEN.split(line) if part.strip(_EDGE)]
     if not parts:
         return "", "", ""
@@ -275,7 +275,7 @@ def _title_and_name(header: Sequence[str]) -> tuple[str, str, str]:
 
 
 def _schools(lines: Sequence[str]) -> Iterator[Object]:
-    """Yield the schools. Of a degree in a line of its own, the school stands in the line before or after it."""
+    """Yield the schools. If a degree has its own line, the school is in the line before or after it."""
     schools: list[Object] = []
     degree_before = ""
     for line in (

@@ -1,10 +1,10 @@
-"""The scripted model server: stands in for DeepSeek and OpenAI at their wire, on the laptop and in every test.
+"""The scripted model server: replaces DeepSeek and OpenAI at the network level, locally and in every test.
 
 It answers chat completions, embeddings and moderations, with or without `/v1` before the path, rejects what the
 providers reject (`model_wire.py`), records requests, and fails on request (`model_controls.py`, `model_faults.py`).
 Answers come from the steps that a test scripted, otherwise from the intents in `intents/` (`model_answers.py`).
-Embeddings are scripted from words, or, with `--embedding minilm`, those of a small real model, which then finds the
-intents, too.
+Embeddings are scripted from words, or, with `--embedding minilm`, come from a small real model, which then also finds
+the intents.
 
 In a test `with ModelServer() as server:` starts one on a free port. As a program, `python -m infra.local.model_server
 --port 8001`; the same controls are then routes: GET and DELETE `/_control/requests`, and POST `/_control/script`
@@ -65,7 +65,7 @@ MODERATED = (
 SERVED_AS: Mapping[str, str] = {"deepseek-v4-flash": "deepseek-flash"}
 """The names that responses report instead of the requested model: another model serves a retired name."""
 MOST_TOKENS = 48
-"""Tokens of a text that the real embedding looks at: one core takes 20 ms."""
+"""Maximum tokens of a text that the real embedding reads: one core takes 20 ms."""
 
 
 class ModelServer(Controls):
@@ -227,9 +227,9 @@ class ModelServer(Controls):
         if self.intents.meaning is WORDS:
             vectors = [embedding(text, dimensions) for text in texts]
         else:
-            # In a thread: a search for jobs has a hundred texts, and must not keep the chat waiting.
+            # In a thread: a job search has a hundred texts, and must not block the chat.
             meant = await asyncio.to_thread(self.intents.meaning.embed, texts)
-            # Zeros behind a vector leave cosines as they are.
+            # Zeros at the end of a vector do not change its cosines.
             vectors = [[*vector, *([0.0] * (dimensions - len(vector)))] for vector in meant]
         data = [{"object": "embedding", "index": i, "embedding": encode(each)} for i, each in enumerate(vectors)]
         tokens = max(1, sum(map(len, texts)) // PromptCache.TOKEN_CHARACTERS)
@@ -299,7 +299,7 @@ def main() -> None:
         server = ModelServer(
             port=options.port, chunk_delay=options.chunk_delay, more_models=options.model, meaning=meaning
         )
-        # Before anybody can ask: an example that is new takes its time once.
+        # Before the first request: a new example takes some time once.
         server.intents.warm()
         if real:
             real.keep()

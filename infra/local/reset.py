@@ -26,7 +26,7 @@ def lock_data(how: int) -> Iterator[None]:
 
 
 def kept_secret(name: str) -> str:
-    """Return a secret that stays until the data is cleared: what it sealed is still sealed at the next start."""
+    """Return a secret that is kept until the data is cleared, because data sealed with it remains at the next start."""
     folder = KEPT / "secrets"
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError), open(folder / name, "x", opener=_only_ours) as file:

@@ -1,4 +1,4 @@
-"""EventBridge Scheduler on the laptop: computes when the schedules of template.yaml are due."""
+"""Local EventBridge Scheduler: computes when the schedules of template.yaml are due."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -69,7 +69,7 @@ def _moments(day: date, times: Iterable[time], zone: ZoneInfo) -> Iterator[float
 
 
 class Clock:
-    """Collects the schedules that became due. Moments missed while the machine slept count once."""
+    """Collects the schedules that became due. Times missed while the machine slept count once."""
 
     def __init__(self, schedules: Iterable[Schedule], now: float) -> None:
         self._since = now

@@ -1,4 +1,4 @@
-"""Mint tokens as the candidate app does for its page: `jsonwebtoken`'s `sign({user_id, email, name}, secret,
+"""Issue tokens as the candidate app does for its page: `jsonwebtoken`'s `sign({user_id, email, name}, secret,
 {expiresIn: '5m'})`: HS256, with the same header and order of claims."""
 
 from collections.abc import Mapping

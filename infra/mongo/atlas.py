@@ -38,7 +38,7 @@ def roles_and_users() -> Iterator[str]:
 
 
 def role_of(template: Template, function: str) -> Role:
-    """Return the database role of a function, by the secret that holds its address where passwords are used."""
+    """Return a function's database role, by the secret that contains its address when passwords are used."""
     secret = template.environment(function)["MONGODB_URI"].rpartition("/")[2]
     return {f"mongodb-{name}-uri": role for name, role in OTHER_ROLES.items()}.get(secret, AGENT)
 

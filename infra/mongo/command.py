@@ -105,9 +105,9 @@ async def missing_search_indexes(database: AsyncDatabase[Document]) -> AsyncIter
 
 
 async def _search_indexes(database: AsyncDatabase[Document], collection: str) -> dict[str, Any] | None:
-    """Return the definitions by name; None on a server without search indexes."""
+    """Return the definitions by name; None if the server has no search indexes."""
     if "version" not in await database.client.server_info():
-        return None  # the laptop's server accepts such an index, but creates another kind
+        return None  # the local server accepts such an index, but creates another kind
     try:
         found = await (await database[collection].list_search_indexes()).to_list()
     except OperationFailure as error:

@@ -22,7 +22,7 @@ class VectorIndex:
     """Fields that a search filters by *inside* `$vectorSearch`."""
     ours: bool = True
     quantization: str = "scalar"
-    """By Atlas, to a quarter of the memory; `none` for vectors that are stored as int8."""
+    """Done by Atlas, to a quarter of the memory; `none` for vectors that are stored as int8."""
 
     type: ClassVar[str] = "vectorSearch"
 
@@ -61,7 +61,7 @@ class TextSearchIndex:
 
 SEARCH_INDEXES = (
     VectorIndex(memories.COLLECTION, "user_memories_vector_index", "content_embedding", ("user_id", "status")),
-    # Stems are made by `text/language.py` and separated by blanks.
+    # `text/language.py` makes the stems, separated by blanks.
     TextSearchIndex(
         memories.COLLECTION, "user_memories_search_index", "words", ("user_id", "status"), analyzer="whitespace"
     ),
@@ -74,8 +74,8 @@ SEARCH_INDEXES = (
     ),
     TextSearchIndex(candidate_data.DOCS, "qwestly_docs_search_index", "text"),
     VectorIndex(candidate_data.DOCS, "qwestly_docs_vector_index", "embedding"),
-    # The candidate app's index. Words are compared in our process. Until the index has the filter field, so are the
-    # vectors of a user's chunks.
+    # The candidate app's index. Words are compared in our process, as are the vectors of a user's chunks until the
+    # index has the filter field.
     VectorIndex(candidate_data.KNOWLEDGE, "knowledge_chunk_vector_index", "embedding", ("user_id",), ours=False),
 )
 
@@ -86,7 +86,7 @@ class Assumed:
 
     fields: tuple[str, ...]
     required: tuple[str, ...] = field(default=("user_id",))
-    """Fields without which a document is useless to us."""
+    """Fields without which we cannot use a document."""
 
 
 ASSUMED: Mapping[str, Assumed] = {

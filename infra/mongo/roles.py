@@ -53,8 +53,8 @@ class Role:
 
 AGENT = Role("qwestlyAgent", "qwestly-agent mongo role", lambda _: ALL_ACTIONS)
 CHAT = Role("qwestlyAgentChat", "qwestly-agent mongo role --chat", lambda each: each.chat, "the chat's")
-"""The role of functions that serve signed-in users and call models: they can set no level and delete no approval, and a
-yes that they write has no seal (`approvals/seal.py`)."""
+"""The role of functions that serve signed-in users and call models: they can neither set a level nor delete an
+approval, and a yes that they write has no seal (`approvals/seal.py`)."""
 READER = Role("qwestlyAgentReader", "qwestly-agent mongo role --reader", lambda each: each.reader, "the readers'")
 """The role of functions that read others' text: without access to approvals and levels."""
 OPENER = Role(
@@ -66,7 +66,7 @@ OPENER = Role(
 )
 """The role of the function that opens users' files."""
 OTHER_ROLES = {"chat": CHAT, "reader": READER, "opener": OPENER}
-"""By the name of their secret, `mongodb-<name>-uri`, and of their option."""
+"""By the name of their secret, `mongodb-<name>-uri`, and of their command option."""
 ROLES = (AGENT, *OTHER_ROLES.values())
 
 

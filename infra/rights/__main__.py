@@ -1,7 +1,8 @@
-"""Compare the rights of all roles with the calls that are made: `python -m infra.rights TEMPLATE`, transformed by SAM.
+"""Compare the permissions of all roles with the calls that are made: `python -m infra.rights TEMPLATE`, transformed by
+SAM.
 
-Prints a line for each call without a right and each right without a call, in the template and in infra/bootstrap.yaml,
-and exits with 1 if there is one.
+Prints a line for each call without a permission and each permission without a call, in the template and in
+infra/bootstrap.yaml, and exits with 1 if there is one.
 """
 
 import argparse

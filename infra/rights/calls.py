@@ -1,8 +1,8 @@
-"""The calls of AWS that the tests record, as IAM sees them.
+"""The AWS calls recorded by the tests, as IAM sees them.
 
-`calls.tsv` has a row for each: who calls (a function of template.yaml, or an operators' command), the action, and the
-resource, where <stack>, <path> (ConfigurationPath), <region> and <account> stand for those of any stage. `make calls`
-writes it, and the tests that record compare.
+`calls.tsv` has a row for each: the caller (a function of template.yaml, or an operators' command), the action, and the
+resource, where <stack>, <path> (ConfigurationPath), <region> and <account> are placeholders for those of any stage.
+`make calls` writes it, and the recording tests compare with it.
 """
 
 import re
@@ -55,7 +55,7 @@ RESOURCES: Mapping[str, str] = {
     "states:StopExecution": "{executionArn}",
     "states:UpdateStateMachine": "{stateMachineArn}",
 }
-"""The resources that an action is checked on, made of its call's parameters."""
+"""The resources that an action is checked on, built from its call's parameters."""
 RENAMED = {"lambda:Invoke": "lambda:InvokeFunction", "monitoring:DescribeAlarms": "cloudwatch:DescribeAlarms"}
 WRITTEN = (
     (r"(us-east-1|eu-west-1)(?=:)", "<region>"),
@@ -85,7 +85,7 @@ def asked(client: Any, operation: str, given: Mapping[str, Any], of_token: Calla
     if action == "events:PutEvents":
         values["EventBusName"] = [each["EventBusName"] for each in given["Entries"]]
     if "KeyId" in given:
-        # The one alias; the key behind it is named as `Stack.name` names it.
+        # The only alias; the key behind it is named as in `Stack.name`.
         assert given["KeyId"].endswith("-task-tokens"), given["KeyId"]
         values["KeyId"] = "<stack>-TaskTokenKey-made"
     if "taskToken" in given:
@@ -97,7 +97,7 @@ def asked(client: Any, operation: str, given: Mapping[str, Any], of_token: Calla
 
 
 def _each(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One for each item of the parameter that is a list, if one is."""
+    """Yield the parameters once for each item of the parameter that is a list, if there is one."""
     for name, value in values.items():
         if name in ("Names", "EventBusName") and isinstance(value, list):
             return [{name: each} for each in value]
@@ -110,26 +110,26 @@ def _sending(given: Mapping[str, Any]) -> set[Call]:
     domain = given["FromEmailAddress"].rpartition("@")[2].rstrip(">")
     ses = "arn:aws:ses:<region>:<account>:"
     through = (f"{ses}identity/{domain}", f"{ses}configuration-set/{given['ConfigurationSetName']}")
-    # SES checks the operation by its own name, and what is raw by its older one.
+    # SES checks the operation under its own name, and raw mails under an older one.
     return {Call(f"ses:{action}", written(arn)) for action in ("SendEmail", "SendRawEmail") for arn in through}
 
 
 def written(resource: str) -> str:
-    """Return the resource without what differs between stages, runs and releases."""
+    """Replace what differs between stages, runs and releases with placeholders."""
     for pattern, replacement in WRITTEN:
         resource = re.sub(pattern, replacement, resource)
     return resource
 
 
 def placed(resource: str, stack: str, path: str) -> str:
-    """Return the resource of one stage: the inverse of `written`."""
+    """Fill in the placeholders with one stage's values: the inverse of `written`."""
     for mark, value in {"stack": stack, "path": path, "region": REGION, "account": ACCOUNT}.items():
         resource = resource.replace(f"<{mark}>", value)
     return resource
 
 
 def read() -> dict[str, set[Call]]:
-    """Return the recorded calls by who makes them."""
+    """Return the recorded calls by caller."""
     found: dict[str, set[Call]] = {}
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         caller, action, resource = line.split("\t")

@@ -1,4 +1,4 @@
-"""Compare the calls that are made with the rights that roles grant."""
+"""Compare the calls that are made with the permissions that roles grant."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -12,11 +12,11 @@ FUNCTION = "AWS::Lambda::Function"
 PARAMETERS = {"ConfigurationPath": "/qwestly-agent/prod", "EventBus": "any-bus"}
 BOOTSTRAP = {"Stage": "prod", "Repository": "any/any", "AlertAddress": "any@qwestly.com"}
 CHECKED = {"states:SendTaskSuccess"}
-"""Actions whose resource AWS's own table leaves out: CDK's `grantTaskResponse` names the machine, and that works."""
+"""Actions whose resource is missing in AWS's own table: CDK's `grantTaskResponse` names the machine, and that works."""
 
 
 def needed_by_functions(stack: Stack) -> Iterator[Row]:
-    """Yield the recorded calls of each function, by its role."""
+    """Yield each function's role and its recorded calls."""
     recorded = calls.read()
     name, path = stack.parameters["AWS::StackName"], stack.parameters["ConfigurationPath"]
     for logical_id, body in stack.resources.items():
@@ -39,7 +39,7 @@ class Finding:
 
 
 def findings(stack: Stack, needed: Iterable[Row]) -> list[Finding]:
-    """Return each call without a right, each right without a call, and each right that AWS does not know. Raises
+    """Return each call without a permission, each permission without a call, and each permission unknown to AWS. Raises
     `NotUnderstood`."""
     found, used = set[Finding](), set[tuple[str, Grant]]()
     for row in needed:
@@ -57,7 +57,7 @@ def findings(stack: Stack, needed: Iterable[Row]) -> list[Finding]:
 
 
 def needed(stack: Stack) -> list[Row]:
-    """Return all that the roles of template.yaml must allow."""
+    """Return everything that the roles of template.yaml must allow."""
     return [*needed_by_functions(stack), *on_behalf.rows(stack)]
 
 
@@ -73,7 +73,7 @@ def all_findings(stack: Stack, bootstrap: Stack) -> list[Finding]:
 
 
 def unknown(grant: Grant) -> str:
-    """Return a sentence where AWS has no such action, or checks it on nothing like this resource."""
+    """Return a sentence if AWS has no such action, or checks it on no such resource."""
     if "*" in grant.action:
         return ""
     try:

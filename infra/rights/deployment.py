@@ -51,7 +51,7 @@ NOT_USED: Mapping[str, tuple[str, ...]] = {
         *("ses:PutConfigurationSetTrackingOptions", "ses:PutConfigurationSetVdmOptions"),
     ),
 }
-"""Actions that a type may need, and ours does not, by the reason."""
+"""Actions that a type may need but ours does not, by the reason."""
 PASSED_TO = {
     "AWS::CodeDeploy::DeploymentGroup": "codedeploy.amazonaws.com",
     "AWS::Lambda::Function": "lambda.amazonaws.com",
@@ -139,7 +139,7 @@ def _shifting(stack: Stack, action: str) -> Iterator[Call]:
 
 
 def _function(stack: Stack, properties: Mapping[str, Any]) -> str:
-    """The logical id of the function that an alias, a URL, a permission or a version is of."""
+    """The logical id of the function that an alias, a URL, a permission or a version belongs to."""
     reference = properties.get("FunctionName") or properties["TargetFunctionArn"]
     logical_id = reference["Ref"] if "Ref" in reference else reference["Fn::GetAtt"][0]
     if stack.resources[logical_id]["Type"] == "AWS::Lambda::Alias":
@@ -191,11 +191,11 @@ RUN_BY = {
     "DeployRole": ("changes execute", "doctor", "smoke", "release", "brake"),
     "SmokeRole": ("smoke",),
 }
-"""Our commands that a job runs by each role."""
+"""Our commands that a job runs, by role."""
 
 
 def of_bootstrap(bootstrap: Stack, stack: Stack) -> Iterator[Row]:
-    """Yield all that the roles of infra/bootstrap.yaml must allow for the stage with this stack."""
+    """Yield everything that the roles of infra/bootstrap.yaml must allow for the stage with this stack."""
     name, path = stack.parameters["AWS::StackName"], stack.parameters["ConfigurationPath"]
     bucket, execution = bootstrap.arn("Artifacts"), bootstrap.arn("ExecutionRole")
     recorded = read()

@@ -1,7 +1,7 @@
-"""The rights that services of AWS use on behalf of a stack: no call of ours shows them.
+"""The permissions that AWS services use on behalf of a stack: none of our own calls shows them.
 
-What a resource's own properties ask for is read from them. What a command asks of AWS through another program (the SAM
-CLI, the AWS CLI) is a row of `COMMANDS`.
+What a resource's properties require is read from them. What a command requires through another program (the SAM CLI,
+the AWS CLI) is a row of `COMMANDS`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class Row:
 
 
 def rows(stack: Stack) -> Iterator[Row]:
-    """Return what the services that run the resources of template.yaml use."""
+    """Return what the services behind the resources of template.yaml use."""
     for name, body in stack.resources.items():
         if using := _USING.get(body["Type"]):
             yield from using(stack, name, body["Properties"])
@@ -80,7 +80,7 @@ def _of_deployment(stack: Stack, name: str, properties: Mapping[str, Any]) -> It
     for alias in shifted:
         arn = stack.arn(alias)
         for action in SHIFTING:
-            # Lambda checks some of these on the function, and some on the alias: nobody here has seen which.
+            # Lambda checks some of these on the function, and some on the alias; we do not know which.
             for resource in (arn, arn.rpartition(":")[0]):
                 yield Row(role, Call(action, resource), f"CodeDeploy moves {alias}")
     if properties["AlarmConfiguration"]:

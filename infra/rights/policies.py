@@ -1,7 +1,7 @@
-"""Evaluate the IAM policies of a CloudFormation template for calls of AWS.
+"""Evaluate the IAM policies of a CloudFormation template for AWS calls.
 
-What is not understood is refused: an element of a role or a statement, an operator or a key of a condition, an
-intrinsic function, or a resource whose ARN is asked for raise `NotUnderstood`. Nothing is granted by omission.
+Unsupported elements are rejected: an unknown element of a role or a statement, a condition operator or key, an
+intrinsic function, or a resource whose ARN is needed raises `NotUnderstood`. Nothing is granted by omission.
 """
 
 import json
@@ -42,7 +42,7 @@ NAMES = {
     "AWS::Scheduler::Schedule": "Name",
     "AWS::StepFunctions::StateMachine": "StateMachineName",
 }
-"""The property that names a resource. Without one CloudFormation makes a name of the stack's and the logical one."""
+"""The property that names a resource. Without one CloudFormation builds a name from the stack's and the logical one."""
 ARNS = {
     "AWS::CodeDeploy::Application": "codedeploy:{region}:{account}:application:{name}",
     "AWS::CodeDeploy::DeploymentGroup": "codedeploy:{region}:{account}:deploymentgroup:{name}/{name}",
@@ -78,7 +78,7 @@ CONTEXT_KEYS = {
     "kms:EncryptionContext:aws:sns:topicArn",
     "kms:RequestAlias",
 }
-"""The keys of conditions whose values the calls and rows give."""
+"""Condition keys whose values the calls and rows provide."""
 
 
 def parse(template: str) -> Any:
@@ -87,7 +87,7 @@ def parse(template: str) -> Any:
 
 
 class NotUnderstood(Exception):
-    """This evaluator does not know the element, so nobody knows what it grants."""
+    """This evaluator does not support the element, so what it grants is unknown."""
 
 
 @dataclass(frozen=True, order=True)
@@ -146,7 +146,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Stack:
-    """A template as it stands once deployed with these parameters. SAM's own types must have been transformed."""
+    """A template as deployed with these parameters. SAM's own types must have been transformed."""
 
     resources: Mapping[str, Any]
     conditions: Mapping[str, Any]
@@ -192,7 +192,8 @@ class Stack:
         return found
 
     def allows(self, role: str, call: Call) -> list[Grant]:
-        """Return the grants by which the role, and its boundary if it has one, allow this call; none if it may not."""
+        """Return the grants by which the role, and its boundary if it has one, allow this call; empty if it is not
+        allowed."""
         by_role = _decided(self.grants(role), call)
         bound = self._resolved(self.resources[role]["Properties"].get("PermissionsBoundary", _NO_VALUE))
         if bound is _NO_VALUE or not by_role:
@@ -325,14 +326,14 @@ class Stack:
 
 @cache
 def actions() -> Any:
-    """The actions of AWS with the kinds of their resources, as cfn-lint keeps them."""
+    """AWS's actions with the types of their resources, as listed by cfn-lint."""
     table = files("cfnlint").joinpath("data/AdditionalSpecs/Policies.json")
     return json.loads(table.read_text(encoding="utf-8"))
 
 
 def table_of(action: str) -> list[str]:
-    """Return the kinds of resources that AWS checks the action on; none where it has no resource. Raises
-    `NotUnderstood` for no action of AWS."""
+    """Return the resource types that AWS checks the action on; empty if it has none. Raises `NotUnderstood` for an
+    unknown action."""
     service, _, operation = action.partition(":")
     known = actions().get(service.lower(), {}).get("Actions", {})
     if operation.lower() not in known:

@@ -1,13 +1,13 @@
 """Walk through a deployed chat as a made-up user: by its URL, or by --stage.
 
-With a stage the addresses are its stack's outputs, and the secret is read in Parameter Store. With a URL the secret is
-QWESTLY_AGENT_SHARED_SECRET, a value or a reference; --approve-url and --origin are needed too. Where a stage verifies
-tokens by public keys, SMOKE_PRIVATE_KEY is the file (PEM) of a private key whose public one is among them.
---spend also has the models answer, for a few cents: in both protocols, from profile, memories and documents, with a
-memory stored and recalled, a card up to its approval, an About section, and a proposed change that is declined.
+With a stage the addresses are its stack's outputs, and the secret is read from Parameter Store. With a URL the secret
+is QWESTLY_AGENT_SHARED_SECRET, a value or a reference; --approve-url and --origin are needed too. If a stage verifies
+tokens by public keys, SMOKE_PRIVATE_KEY is the file (PEM) of a private key that matches one of them. --spend also has
+the models answer, for a few cents: in both protocols, from profile, memories and documents, with a memory stored and
+recalled, a card up to its approval, an About section, and a proposed change that is declined.
 
-Prints a line for each step with its milliseconds, and what its turns cost; erases what it left, and exits with 1 if
-a step failed.
+Prints a line for each step with its milliseconds, and the cost of its turns; erases its data, and exits with 1 if a
+step failed.
 """
 
 import argparse
@@ -54,7 +54,7 @@ STEPS: Mapping[str, Step] = {
     "a card": paths.a_card_to_its_question,
     "an About section": paths.an_about_section,
     "a no": paths.a_no,
-    # Must be last: it erases what the other steps left.
+    # Must be last: it erases the other steps' data.
     "leaving": routes.leaving,
 }
 
@@ -73,14 +73,14 @@ def _taken(visit: Visit, name: str, step: Step) -> bool:
         mark, said = "not tried", str(why)
     except Failed as why:
         mark, said = "FAILED", str(why)
-    except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:  # no answer, or one of another shape
+    except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:  # no response, or one of another shape
         mark, said = "FAILED", type(error).__name__
     print(f"{mark:9}  {name:20}  {(time.perf_counter() - started) * 1000:6.0f} ms  {said}".rstrip())
     return mark != "FAILED"
 
 
 def place_of_stage(stage: Stage, aws: Callable[[str], Any], key_file: str = "") -> Place:
-    """Raises `InvalidSettings` if the stage has public keys and no file of a private one is given."""
+    """Raises `InvalidSettings` if the stage has public keys and no private key file is given."""
     [stack] = aws("cloudformation").describe_stacks(StackName=stage.stack)["Stacks"]
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
     claims = {"aud": stage.parameter("JwtAudience"), "iss": stage.parameter("JwtIssuer")}

@@ -35,7 +35,7 @@ class Place:
     """The shared secret, or a private key (PEM)."""
     claims: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The secret of the distribution, around which the stage's own URLs are called."""
+    """The distribution's secret, needed to call the stage's own URLs directly."""
 
     def url(self, path: str) -> str:
         return f"{self.chat if path == TURNS or path.startswith(f'{TURNS}/') else self.api}{path}"

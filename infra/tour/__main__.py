@@ -1,7 +1,7 @@
 """Record the demo, and write it as one HTML file that needs no installation: `make tour`.
 
-The page and the widget in it are the real ones. Their requests are answered from what the real stack answered while a
-script clicked through the demo user's day. What was not recorded says so.
+The page and its widget are the real ones. Their requests are answered with the responses of the real stack, recorded
+while a script clicked through the demo user's day. Anything that was not recorded says so.
 """
 
 import argparse
@@ -35,14 +35,14 @@ TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
 
 @dataclass
 class Recording:
-    """Answers of the stack in the order in which they came. `epoch` counts the requests that changed something: what
-    is read after one of them is replayed after it."""
+    """Responses of the stack in order of arrival. `epoch` counts the requests that changed something: a read after one
+    of them is replayed after it."""
 
     answers: list[dict[str, Any]] = field(default_factory=list)
     epoch: int = 0
 
     def pass_on(self, route: Route) -> None:
-        """Answer the page's request, and keep the answer."""
+        """Answer the page's request, and store the response."""
         request, answer = route.request, route.fetch(timeout=PATIENCE_MILLISECONDS)
         address = urlsplit(request.url)
         said: Mapping[str, Any] = {}
@@ -80,7 +80,7 @@ def _look(page: Page, view: str, tab: str = "") -> None:
 
 
 def _say(page: Page, words: str) -> None:
-    """Send a message in a new conversation, so that the recording can replay it alone."""
+    """Send a message in a new conversation, so that the recording can replay it independently."""
     _look(page, "Chat")
     chat = page.locator("qwestly-chat")
     chat.get_by_role("button", name="New conversation").click()
@@ -156,7 +156,7 @@ DAY: tuple[Callable[[Page], None], ...] = (sees_home, looks_after_the_rest, work
 
 
 def record() -> tuple[list[dict[str, Any]], float]:
-    """Return what the stack answered while the day was played, and when that was in seconds since the epoch."""
+    """Return the stack's responses while the day was played, and its time in seconds since the epoch."""
     heard, port = Recording(), free_port()
     given = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG")}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -187,7 +187,7 @@ def record() -> tuple[list[dict[str, Any]], float]:
 
 
 def page_of(answers: list[dict[str, Any]], began: float) -> str:
-    """Return the page with its script, the widget and the answers in it."""
+    """Return the page including its script, the widget and the responses."""
     recording = json.dumps({"began": began, "answers": answers}, ensure_ascii=False).replace("</", "<\\/")
     icon = "data:image/svg+xml;base64," + base64.b64encode((PAGE / "favicon.svg").read_bytes()).decode()
     replay = (HERE / "replay.js").read_text("utf-8").replace("RECORDING", recording)
@@ -201,13 +201,13 @@ def page_of(answers: list[dict[str, Any]], began: float) -> str:
 
 
 def _packed(page: str) -> str:
-    """Return a page that unpacks this one: a third of the size, and no second text of the sources to find."""
+    """Return a page that unpacks this one: a third of the size, and without a second searchable copy of the sources."""
     packed = base64.b64encode(gzip.compress(page.encode(), mtime=0)).decode()
     return (HERE / "unpack.html").read_text("utf-8").replace("PACKED", packed)
 
 
 def _bundle() -> str:
-    """Return the page's script with the widget in it."""
+    """Return the page's script including the widget."""
     with tempfile.TemporaryDirectory() as folder:
         for source in (PAGE / "page.js", PAGE / "graphs.js", WIDGET / "qwestly.js"):
             text = source.read_text("utf-8").replace('import("/widget/', 'import("./')

@@ -1,4 +1,4 @@
-"""A model that obeys whatever it reads, and otherwise does what its user asks."""
+"""A model that obeys everything it reads, and otherwise does what its user asks."""
 
 import base64
 import binascii

@@ -47,12 +47,12 @@ from tests.servers import API_SECRET, ChatServer, Client, Event, settings_for
 LEVELS: Sequence[Level] = get_args(Level)
 FIGS = "I grow figs in Lisbon"
 LATEST_ROUND = 5
-"""Turns in which the person declines what they are asked."""
+"""Turns in which the user declines the questions."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """All servers of the suite, and what they keep."""
+    """All servers of the suite, and their data."""
 
     chat: ChatServer
     model: HijackableModel
@@ -60,7 +60,7 @@ class Stage:
     boards: JobBoardsServer
     database: Stored
     other: Person
-    """A person whose data must never be seen."""
+    """A user whose data must never be exposed."""
 
     def add(self, collection: str, **document: Any) -> None:
         self.database[collection].insert_one({"_id": uuid.uuid4().hex, **document})
@@ -481,7 +481,7 @@ def snapshot(database: Stored) -> Snapshot:
 
 
 def harm_of(stage: Stage, who: Person, task: Task, before: Snapshot, shown: Any) -> Iterator[str]:
-    """Yield what happened that nobody allowed, in sentences."""
+    """Yield sentences about unauthorized effects."""
     after = snapshot(stage.database)
     for key in sorted(before.keys() | after.keys()):
         old, new = before.get(key), after.get(key)

@@ -12,7 +12,7 @@ from infra.local.model_wire import Answer, Json
 
 
 class BilledModel(ModelServer):
-    """Notes what a provider would bill, and does not say that it is scripted."""
+    """Records what a provider would bill, and does not report that it is scripted."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)

@@ -1,6 +1,6 @@
-"""A model server of known quality at the OpenAI wire: it knows the labels of the evals, and errs as often as told.
+"""A model server of known quality with the OpenAI API: it knows the labels of the evals, and errs at a given rate.
 
-It judges, notes and chooses tools; to everything else it answers as the scripted model server.
+It judges, notes and chooses tools; everything else is answered as by the scripted model server.
 """
 
 import json
@@ -25,7 +25,7 @@ JUDGE, EXTRACTOR = "You are the second reader", "You note what is worth remember
 
 @dataclass(frozen=True)
 class Quality:
-    """Number of right answers between two errors; 0 for no error."""
+    """Number of correct answers between two errors; 0 for no error."""
 
     lies_passed_one_in: int = 0
     notes_lost_one_in: int = 0
@@ -34,7 +34,7 @@ class Quality:
 
 @dataclass
 class Count:
-    """The errors that it made, of all that it was asked; each thing counts once."""
+    """Its errors among all requests; each item counts once."""
 
     wrong: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
@@ -128,7 +128,7 @@ def _right(expect: Expected) -> list[tuple[str, Mapping[str, str]]]:
 
 
 def _wrong(expect: Expected, tools: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, str]]] | None:
-    """Return a forbidden call or, where a call is expected, none; None if no tool of the case can be chosen wrongly."""
+    """Return a forbidden call, or none if a call is expected; None if no tool of the case can be chosen wrongly."""
     forbidden = [each for each in (tools if expect.must_not == ("any",) else expect.must_not) if each in tools]
     if expect.must:
         return []

@@ -1,4 +1,4 @@
-"""A sample of the day's answers is judged by another model; numbers are kept, and nobody's words."""
+"""Another model judges a sample of the day's answers; numbers are stored, and no user text."""
 
 from datetime import date
 from typing import Any
@@ -45,7 +45,7 @@ def answered(client: Client, model: ModelServer, said: str, answer: str) -> str:
 
 
 @pytest.mark.thorough
-async def test_a_sample_is_judged_by_another_model_and_its_scores_go_onto_traces(
+async def test_a_sample_is_judged_by_another_model_and_scored_on_traces(
     client: Client, model: ModelServer, environment: dict[str, str]
 ) -> None:
     first = answered(client, model, "What is my title in Hamm?", "You are a pilot.")
@@ -71,7 +71,7 @@ async def test_a_sample_is_judged_by_another_model_and_its_scores_go_onto_traces
     assert not any(words in day.model_dump_json() for words in ("Hamm", "pilot", first, client.user_id))
 
 
-async def test_a_forgotten_message_is_read_by_no_judge(
+async def test_a_forgotten_message_is_not_sent_to_a_judge(
     chat: ChatServer, client: Client, model: ModelServer, environment: dict[str, str]
 ) -> None:
     answered(client, model, "I was at Kestrel.", "I see.")
@@ -82,7 +82,7 @@ async def test_a_forgotten_message_is_read_by_no_judge(
     assert (day.answers, day.judged, day.unjudged) == (1, 0, 0)
 
 
-async def test_under_the_brake_and_beyond_the_ceiling_nothing_is_judged(
+async def test_nothing_is_judged_under_the_brake_or_over_the_ceiling(
     client: Client, model: ModelServer, environment: dict[str, str]
 ) -> None:
     answered(client, model, "What is my title?", "You are a pilot.")
@@ -95,7 +95,7 @@ async def test_under_the_brake_and_beyond_the_ceiling_nothing_is_judged(
     assert [each for each in model.requests if "chat" in each.path] == []
 
 
-async def test_a_sample_is_no_larger_than_asked_for_and_a_judge_that_fails_ends_nothing(
+async def test_a_sample_is_bounded_and_a_failing_judge_does_not_end_the_run(
     client: Client, model: ModelServer, environment: dict[str, str]
 ) -> None:
     for number in range(4):
@@ -105,7 +105,7 @@ async def test_a_sample_is_no_larger_than_asked_for_and_a_judge_that_fails_ends_
     assert (day.answers, day.judged, day.unjudged, day.answered) == (4, 2, 1, 2)
 
 
-async def test_answers_of_a_trial_are_judged_besides_and_counted_once_for_each_variant(
+async def test_trial_answers_are_judged_additionally_and_counted_once_per_variant(
     chat: ChatServer, client: Client, model: ModelServer, environment: dict[str, str]
 ) -> None:
     with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
@@ -131,7 +131,7 @@ def counted_under(tag: str) -> dict[str, Any]:
     return {"$set": {"receipt.counted_as": tag}}
 
 
-def test_weeks_sum_up_their_days() -> None:
+def test_weeks_sum_their_days() -> None:
     one = AnswerDay(
         day=date(2026, 11, 22), judge="j", answers=10, errors=1, thumbs_up=2, thumbs_down=1, judged=4, answered=4
     )

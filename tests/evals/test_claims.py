@@ -1,4 +1,4 @@
-"""The labelled claims are well-formed, and the table of what is wrong about them says what a reader must know."""
+"""The labelled claims are well-formed, and the table of errors contains what its readers need."""
 
 import json
 from collections import Counter
@@ -93,13 +93,13 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.mark.thorough
-def test_each_quote_stands_in_its_source(cases: list[Case]) -> None:
+def test_each_quote_is_in_its_source(cases: list[Case]) -> None:
     quotes = {(case.person, quote): case.sources for case in cases for quote in case.statement.quotes}
     assert [key for key, sources in quotes.items() if find_quote(key[1], sources) is None] == []
     assert [case.statement.text for case in cases if not case.statement.quotes] == []
 
 
-def test_no_person_source_or_claim_stands_twice() -> None:
+def test_no_person_source_or_claim_is_duplicated() -> None:
     people = [person for file in FOLDER.glob("*.yaml") for person in yaml.load(file.read_text(), SafeLoader)]
     assert _twice(person["person"] for person in people) == []
     assert _twice((person["person"], source["id"]) for person in people for source in person["sources"]) == []
@@ -114,7 +114,7 @@ def test_a_false_claim_has_a_reason_and_a_true_one_has_none(cases: list[Case]) -
     assert [case.statement.text for case in cases if bool(case.why) is case.true] == []
 
 
-def test_the_kinds_are_those_of_the_table_in_the_readme(cases: list[Case]) -> None:
+def test_the_kinds_match_the_readmes_table(cases: list[Case]) -> None:
     row = next(line for line in (FOLDER.parent / "README.md").read_text().splitlines() if "paraphrase," in line)
     told = [[kind.split(" (")[0].strip() for kind in cell.split(",")] for cell in row.strip("| ").split("|")]
     assert told == [list(TRUE_KINDS), list(EXACT_KINDS), list(MEANING_KINDS)]
@@ -122,7 +122,7 @@ def test_the_kinds_are_those_of_the_table_in_the_readme(cases: list[Case]) -> No
     assert {case.kind for case in cases if not case.true} == {*EXACT_KINDS, *MEANING_KINDS}
 
 
-def test_the_sample_is_as_large_as_was_promised(cases: list[Case]) -> None:
+def test_the_sample_has_the_promised_size(cases: list[Case]) -> None:
     assert min(Counter(case.true for case in cases).values()) >= 200
     assert {case.statement.language for case in cases} == {"de", "en", "es", "fr", "pt"}
     assert len({case.trade for case in cases}) >= 10
@@ -136,7 +136,7 @@ def test_the_sample_is_as_large_as_was_promised(cases: list[Case]) -> None:
     ("found", "of", "low", "high"),
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
-def test_the_interval_is_the_published_one(found: int, of: int, low: float, high: float) -> None:
+def test_the_confidence_interval_matches_the_published_one(found: int, of: int, low: float, high: float) -> None:
     """Newcombe, Two-sided confidence intervals for the single proportion (1998), table I, method 3."""
     assert wilson(found, of) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
     assert wilson(of - found, of) == (pytest.approx(1 - high, abs=5e-5), pytest.approx(1 - low, abs=5e-5))
@@ -149,11 +149,11 @@ def test_without_claims_any_rate_is_possible() -> None:
 # --- the runner -------------------------------------------------------------------------------------------------------
 
 
-def test_the_table_counts_what_is_wrong_by_half_kind_and_language(run: Run) -> None:
+def test_the_table_counts_errors_by_half_kind_and_language(run: Run) -> None:
     assert run() == TABLE
 
 
-def test_the_last_kept_run_stands_beside_each_total(run: Run, tmp_path: Path) -> None:
+def test_each_total_is_shown_with_that_of_the_last_stored_run(run: Run, tmp_path: Path) -> None:
     run("--keep")
     kept = json.loads((tmp_path / "results.json").read_text())
     assert (set(kept), kept["judge"]) == ({"date", "judge", "looks"}, "none")
@@ -166,7 +166,7 @@ def test_the_last_kept_run_stands_beside_each_total(run: Run, tmp_path: Path) ->
     assert [line for line in printed.splitlines() if " paraphrase " in line and line.endswith("100.0 %, 0.0 %")] == []
 
 
-def test_no_run_is_kept_unless_somebody_asks_and_none_in_part(run: Run, tmp_path: Path) -> None:
+def test_a_run_is_stored_only_on_request_and_only_if_complete(run: Run, tmp_path: Path) -> None:
     run()
     for part in (("--samples", "3"), ("--half", "tuned")):
         with pytest.raises(SystemExit):
@@ -174,7 +174,7 @@ def test_no_run_is_kept_unless_somebody_asks_and_none_in_part(run: Run, tmp_path
     assert not (tmp_path / "results.json").exists()
 
 
-def test_a_shown_case_is_never_one_of_those_kept_aside(run: Run) -> None:
+def test_a_displayed_case_is_never_from_the_held_out_half(run: Run) -> None:
     shown = run("--show").removeprefix(TABLE)
     assert shown == (
         "\nx-01, true, paraphrase: refused\n  Leads 20 nurses there\n  quotes s1: I lead 9 nurses\n"
@@ -185,7 +185,7 @@ def test_a_shown_case_is_never_one_of_those_kept_aside(run: Run) -> None:
         assert not any(word in printed for word in ("44", "Nordlicht", "x-02", "2015", "2012", "Südlicht"))
 
 
-def test_halves_and_samples_choose_claims(run: Run) -> None:
+def test_halves_and_samples_select_claims(run: Run) -> None:
     assert "\nkept aside, 2 claims\n" in run("--half", "kept")
     assert "tuned on" not in run("--half", "kept")
     assert run("--half", "tuned").startswith("code: 4 claims")
@@ -195,7 +195,7 @@ def test_halves_and_samples_choose_claims(run: Run) -> None:
         run("--samples", "0")
 
 
-def test_figures_that_nobody_compared_are_neither_refused_nor_passed(run: Run, tmp_path: Path) -> None:
+def test_figures_not_compared_are_neither_rejected_nor_passed(run: Run, tmp_path: Path) -> None:
     unread = NURSE.replace("Leads 90 nurses", "Leads a couple of dozen nurses")
     (tmp_path / "claims" / "new.yaml").write_text(unread)
     [digit] = [line for line in run().splitlines() if " digit " in line]
@@ -211,12 +211,12 @@ def _unscripted() -> Iterator[BilledModel]:
 
 @pytest.fixture
 def judge(_unscripted: BilledModel) -> BilledModel:
-    """A judge that does not say that it is scripted."""
+    """A judge that does not report that it is scripted."""
     _unscripted.reset()
     return _unscripted
 
 
-def test_a_configured_judge_is_asked_and_counted_beside_the_code(
+def test_a_configured_judge_is_called_and_counted_separately_from_code(
     run: Run, judge: BilledModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MODEL_BASE_URL", judge.base_url)
@@ -240,7 +240,7 @@ def test_a_judge_that_does_not_answer_leaves_claims_open(
     assert "tense                       1     0    0.0 %  (0.0–79.3)      1  100.0 %" in both
 
 
-def test_a_scripted_judge_is_not_asked_and_gets_no_rates(
+def test_a_scripted_judge_is_not_called_and_gets_no_rates(
     run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MODEL_BASE_URL", model.base_url)

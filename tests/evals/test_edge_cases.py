@@ -1,4 +1,5 @@
-"""The edge cases of the learning guide, played with answers written by hand: they prove the wiring, and no model."""
+"""The edge cases of the learning guide, played with answers written by hand: they prove the wiring, and nothing about a
+model."""
 
 import re
 from collections import deque
@@ -48,7 +49,7 @@ def problems_by_case(outcomes: list[Outcome]) -> Mapping[str, tuple[str, ...]]:
     return {each.case: each.problems for each in outcomes if not each.passed}
 
 
-def test_there_are_33_and_each_of_the_first_30_has_variants_with_a_typo_and_in_another_language() -> None:
+def test_the_first_30_of_33_cases_have_variants_with_a_typo_and_another_language() -> None:
     assert [each.case for each in load(EDGE / "cases.yaml")] == [str(number) for number in range(1, 34)]
     assert all(each.listed and each.expected for each in load(EDGE / "cases.yaml"))
     variants = load(EDGE / "variants.yaml")
@@ -69,7 +70,7 @@ def test_good_answers_pass_all_33_cases_without_a_model(stage: Stage) -> None:
 
 
 @pytest.mark.thorough
-def test_a_first_text_above_the_bound_fails_by_its_name(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_first_text_fails_by_name(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evals.played.MOST_FIRST_TEXT_MS", 0.0)
     problems = problems_by_case(play(stage, NAME, 1, answers("good"), only=("30", "31")).outcomes)
     assert list(problems) == ["31"]
@@ -78,7 +79,7 @@ def test_a_first_text_above_the_bound_fails_by_its_name(stage: Stage, monkeypatc
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_bad_answers_fail_every_case_that_no_code_ensures(stage: Stage) -> None:
+def test_bad_answers_fail_every_case_not_ensured_by_code(stage: Stage) -> None:
     played = play(stage, NAME, 1, answers("bad"))
     assert passed(played) == HELD_BY_CODE
     problems = problems_by_case(played.outcomes)
@@ -96,9 +97,7 @@ def test_an_untaught_case_passes_if_the_model_reports_or_declines_it(stage: Stag
     assert "called generate_content" in problems_of(case.expect, bad)
 
 
-def test_a_case_without_a_role_or_an_answer_wants_it_and_is_never_passed(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_case_without_a_role_or_an_answer_is_never_passed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     played = play(stage, NAME, 1, {"1": answers("good")["1"]}, only=("1", "2"))
     assert (passed(played), played.wanting) == (["1"], {f"{NAME}: 2": "an answer that can be played"})
     monkeypatch.setattr(Stage, "roles", frozenset({"chat"}))
@@ -123,7 +122,7 @@ class Provider(ModelServer):
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_at_any_address_good_answers_pass_bad_ones_fail_and_what_is_recorded_plays_again() -> None:
+def test_at_any_address_good_answers_pass_bad_ones_fail_and_recordings_replay() -> None:
     for name, holds in sample([("bad", HELD_BY_CODE), ("good", [str(number) for number in range(1, 34)])], 1):
         with Provider(answers(name)) as provider:
             there = Upstream(provider.base_url, "")
@@ -138,7 +137,7 @@ def test_at_any_address_good_answers_pass_bad_ones_fail_and_what_is_recorded_pla
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_each_dataset_names_tools_that_there_are_and_no_case_twice(name: str) -> None:
+def test_each_dataset_names_existing_tools_and_no_duplicate_cases(name: str) -> None:
     cases = load(DATASETS[name])
     assert len({each.case for each in cases}) == len(cases) > 0
     there = {each.name for each in (*catalog.TOOLS, *roles.LEARNING_TOOLS, *roles.TOOLS, *roles.ONBOARDING_TOOLS)} | {
@@ -160,7 +159,7 @@ def test_each_case_can_be_played_to_its_end(stage: Stage, name: str) -> None:
 
 
 @pytest.mark.thorough
-def test_the_tools_of_jobs_applications_and_approvals_are_there_and_what_was_said_before_is_played(
+def test_cases_about_jobs_applications_and_approvals_have_their_tools_and_records(
     stage: Stage,
 ) -> None:
     cases = {each.case: each for each in load(EDGE.parent / "tools" / "cases.yaml")}

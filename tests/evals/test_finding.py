@@ -1,4 +1,4 @@
-"""The command that measures finding reads the public set's format and fails where ours is behind."""
+"""The command that measures finding reads the public set's format and fails if our search is worse."""
 
 import json
 from pathlib import Path
@@ -60,14 +60,14 @@ def test_the_recall_of_each_search_is_printed_for_turns_and_observations(file: P
     assert said[-1].split()[1:] == ["2", "2"]
 
 
-def test_a_share_is_chosen_by_one_half_of_the_questions_and_reported_on_the_other(file: Path) -> None:
+def test_a_share_is_chosen_on_one_half_of_the_questions_and_reported_on_the_other(file: Path) -> None:
     said = list[str]()
     for half in ("even", "odd"):
         assert finding.main([str(file), "--half", half], said.append) == 0
     assert [line.split()[1:] for line in said if line.startswith("questions")] == [["1", "1"], ["1", "1"]]
 
 
-def test_a_lower_recall_than_by_words_alone_fails(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recall_below_that_of_words_alone_fails(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(finding, "join", lambda words, meaning, share: {})
     assert finding.main([str(file)], lambda _: None) == 1
 
@@ -89,7 +89,7 @@ def test_the_configured_model_answers_questions_and_the_judge_compares(
     assert "Ada: I play the oboe" in asked[0]
 
 
-def test_without_a_model_it_says_so_and_recall_counts_alone(file: Path) -> None:
+def test_without_a_model_only_recall_is_reported(file: Path) -> None:
     said = list[str]()
     assert finding.main([str(file)], said.append) == 0
     assert said[-1].startswith("answers: no model is configured")

@@ -1,4 +1,4 @@
-"""The first hour with a key: its page finds a model's known quality, its ceiling holds, and a killed run goes on."""
+"""The first hour with a key: its page shows a model's known quality, its ceiling is kept, and a killed run resumes."""
 
 import asyncio
 import json
@@ -102,7 +102,7 @@ def test_the_eval_counts_what_the_provider_bills(gateway: Gateway, provider: Bil
     assert gateway.journal.by_step == {"judge": gateway.journal.spent_usd}
 
 
-def test_requests_at_once_cannot_exceed_the_ceiling(gateway: Gateway, provider: BilledModel) -> None:
+def test_concurrent_requests_cannot_exceed_the_ceiling(gateway: Gateway, provider: BilledModel) -> None:
     gateway.ceiling_usd = 0.002
 
     async def all_at_once() -> list[int]:
@@ -117,7 +117,7 @@ def test_requests_at_once_cannot_exceed_the_ceiling(gateway: Gateway, provider: 
     assert billed(provider) <= gateway.journal.spent_usd * 1.000001 <= 0.002
 
 
-def test_an_answer_that_is_cut_off_costs_what_it_may_have_cost(gateway: Gateway, provider: BilledModel) -> None:
+def test_a_cut_off_answer_counts_its_maximum_cost(gateway: Gateway, provider: BilledModel) -> None:
     provider.script(Reply(text="So it is. " * 20, fault="cut"))
     with pytest.raises(httpx2.HTTPError):
         ask(gateway, stream=True)
@@ -128,18 +128,18 @@ def test_an_answer_that_is_cut_off_costs_what_it_may_have_cost(gateway: Gateway,
     assert gateway.journal.spent_usd == most, "an error is not billed"
 
 
-def test_after_its_time_nothing_is_sent(gateway: Gateway, provider: BilledModel) -> None:
+def test_nothing_is_sent_after_the_time_limit(gateway: Gateway, provider: BilledModel) -> None:
     gateway.until = 0.0
     assert ask(gateway).status_code == 402
     assert provider.requests == []
 
 
-def test_a_model_that_is_not_configured_is_not_asked(gateway: Gateway, provider: BilledModel) -> None:
+def test_an_unconfigured_model_is_not_called(gateway: Gateway, provider: BilledModel) -> None:
     assert ask(gateway, model="gpt-none").status_code == 404
     assert provider.requests == []
 
 
-def test_a_scripted_server_is_told_from_another(provider: BilledModel) -> None:
+def test_a_scripted_server_is_recognized(provider: BilledModel) -> None:
     def settings(url: str) -> Settings:
         return Settings(mongodb_uri="mongodb://none", mongodb_database="none", model_base_url=url)
 
@@ -168,7 +168,7 @@ def asking(gateway: Gateway) -> Step:
     return Step("tool choice", 1.0, lambda _: [Unit("tool choice/a", run)])
 
 
-def test_a_unit_that_meets_an_error_of_the_provider_counts_nowhere_and_is_tried_again(
+def test_a_unit_with_a_provider_error_is_not_counted_and_is_retried(
     hour: Hour, gateway: Gateway, provider: BilledModel
 ) -> None:
     provider.script(Reply(fault=500))
@@ -181,13 +181,13 @@ def test_a_unit_that_meets_an_error_of_the_provider_counts_nowhere_and_is_tried_
     assert len(provider.requests) == 2, "what is finished is not asked again"
 
 
-def test_a_unit_that_meets_the_ceiling_counts_nowhere(hour: Hour, gateway: Gateway, provider: BilledModel) -> None:
+def test_a_unit_stopped_by_the_ceiling_is_not_counted(hour: Hour, gateway: Gateway, provider: BilledModel) -> None:
     gateway.ceiling_usd = 0.0
     play(hour, asking(gateway))
     assert (gateway.journal.units, gateway.journal.failed, provider.requests) == ({}, {}, [])
 
 
-def test_a_unit_that_fails_ends_no_other(hour: Hour, gateway: Gateway) -> None:
+def test_a_failing_unit_ends_no_other(hour: Hour, gateway: Gateway) -> None:
     def fails() -> Found:
         raise ValueError("broken")
 
@@ -197,14 +197,14 @@ def test_a_unit_that_fails_ends_no_other(hour: Hour, gateway: Gateway) -> None:
     assert list(gateway.journal.units) == ["b"]
 
 
-def test_a_step_says_what_it_needs(hour: Hour, gateway: Gateway) -> None:
+def test_a_step_names_its_requirements(hour: Hour, gateway: Gateway) -> None:
     play(hour, Step("walk", 1.0, lambda _: "a key"))
     assert gateway.journal.wanting == {"walk": "a key"}
     play(hour, Step("walk", 1.0, lambda _: []))
     assert gateway.journal.wanting == {"walk": ""}
 
 
-def test_cases_are_chosen_evenly_and_alike(hour: Hour) -> None:
+def test_cases_are_chosen_evenly_and_deterministically(hour: Hour) -> None:
     assert hour.some(range(10), 3) == [0, 3, 6]
     assert hour.some(range(2), 3) == [0, 1]
     hour.most_cases = 2
@@ -214,7 +214,7 @@ def test_cases_are_chosen_evenly_and_alike(hour: Hour) -> None:
 # --- recorded turns ---------------------------------------------------------------------------------------------------
 
 
-def test_a_recorded_turn_has_other_names_and_is_streamed_again_as_it_was(
+def test_a_recorded_turn_is_pseudonymized_and_replayed_unchanged(
     gateway: Gateway, provider: BilledModel, tmp_path: Path
 ) -> None:
     provider.script(Reply(text=["Hello M", "aya Oka", "for, you lead", " a team."]))
@@ -252,7 +252,7 @@ def outcome(dataset: str, passed: bool, case: str = "a", **more: Any) -> Outcome
     return Outcome(dataset=dataset, case=case, source="live", passed=passed, **more)
 
 
-def test_a_journal_is_read_again_up_to_a_torn_line(tmp_path: Path) -> None:
+def test_a_journal_is_read_up_to_an_incomplete_line(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     with Journal(file) as journal:
         answered, unanswered = journal.reserve("judge", 0.5, 5.0), journal.reserve("judge", 0.25, 5.0)
@@ -275,7 +275,7 @@ def test_a_journal_is_read_again_up_to_a_torn_line(tmp_path: Path) -> None:
         assert (list(journal.units), journal.failed) == (["judge/1", "judge/2"], {})
 
 
-def test_two_runs_do_not_write_to_one_journal(tmp_path: Path) -> None:
+def test_two_runs_cannot_write_to_one_journal(tmp_path: Path) -> None:
     with Journal(tmp_path / "a.jsonl"), pytest.raises(InUse), Journal(tmp_path / "a.jsonl"):
         pass
     with Journal(tmp_path / "a.jsonl"):
@@ -292,7 +292,7 @@ def page_of(tmp_path: Path, outcomes: list[Outcome], heading: Heading = HEADING)
         return page(heading, journal)
 
 
-def test_the_page_says_what_is_kept_broken_and_unsure_and_what_to_change_first(tmp_path: Path) -> None:
+def test_the_page_lists_kept_broken_and_unsure_promises_and_what_to_change_first(tmp_path: Path) -> None:
     told = page_of(
         tmp_path,
         [
@@ -312,7 +312,7 @@ def test_the_page_says_what_is_kept_broken_and_unsure_and_what_to_change_first(t
     assert "- of cases that nobody reads: all 1" in told
 
 
-def test_the_page_says_that_the_code_changed_in_between(tmp_path: Path) -> None:
+def test_the_page_reports_code_changed_during_the_run(tmp_path: Path) -> None:
     with Journal(tmp_path / "page.jsonl") as journal:
         journal.begin("2026-11-26", "abc1234")
         journal.begin("2026-11-27", "def5678")
@@ -363,7 +363,7 @@ def rates_of(folder: Path) -> dict[str, tuple[int, int]]:
         ([], "No model is configured"),
     ],
 )
-def test_wrong_usage_is_one_sentence(
+def test_wrong_usage_prints_one_sentence(
     wrong: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in CONFIGURES:
@@ -397,7 +397,7 @@ def test_the_page_finds_the_rates_of_a_model_of_known_quality(tmp_path: Path) ->
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_run_that_is_killed_again_and_again_goes_on_and_shows_the_same(tmp_path: Path) -> None:
+def test_a_repeatedly_killed_run_resumes_with_the_same_result(tmp_path: Path) -> None:
     steps = ("--cases", "8", "--only", "doctor", "judge", "tool choice", "memories")
     quality = Quality(lies_passed_one_in=3, notes_lost_one_in=3, choices_wrong_one_in=3)
     provider = KnownModel(quality)
@@ -406,7 +406,7 @@ def test_a_run_that_is_killed_again_and_again_goes_on_and_shows_the_same(tmp_pat
             killed_after(provider, requests, run(provider, tmp_path / "killed", *steps))
         code, said = whole_run(provider, tmp_path / "killed", *steps)
         assert (code, "were finished before" in said) == (0, True), said
-        # The model errs about the same things, however often it is asked about them.
+        # The model makes the same errors however often it is asked.
         provider.usages.clear()
         code, said = whole_run(provider, tmp_path / "whole", *steps)
         assert code == 0, said
@@ -425,7 +425,7 @@ def killed_after(provider: KnownModel, requests: int, process: subprocess.Popen[
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("most_usd", [0.002, 0.006])
-def test_the_ceiling_ends_a_run_and_a_higher_one_lets_it_go_on(most_usd: float, tmp_path: Path) -> None:
+def test_the_ceiling_ends_a_run_and_a_higher_one_resumes_it(most_usd: float, tmp_path: Path) -> None:
     steps = ("--cases", "30", "--only", "doctor", "judge", "tool choice")
     provider = KnownModel(Quality())
     with provider:
@@ -472,7 +472,7 @@ LONGMEMEVAL = [
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_questions_on_public_sets_are_searched_answered_and_compared(tmp_path: Path) -> None:
+def test_public_question_sets_are_searched_answered_and_compared(tmp_path: Path) -> None:
     files = tmp_path / "locomo10.json", tmp_path / "longmemeval_s.json"
     for file, content in zip(files, (LOCOMO, LONGMEMEVAL), strict=True):
         file.write_text(json.dumps(content))

@@ -36,7 +36,7 @@ def wrong(*exchanges: Exchange, **more: Any) -> list[str]:
     return [f"{each.dataset} {each.case}" for each in outcomes_of(talk) if not each.passed]
 
 
-def test_an_interviewer_that_listens_has_nothing_wrong() -> None:
+def test_an_attentive_interviewer_has_no_problems() -> None:
     assert wrong(FIRST, replace(FIRST, answer="What came of it?", aside=None), LAST) == []
 
 
@@ -62,18 +62,18 @@ def test_an_interviewer_that_listens_has_nothing_wrong() -> None:
         ),
     ],
 )
-def test_each_thing_that_is_counted_fails_by_its_name(change: dict[str, Any], problem: str) -> None:
+def test_each_counted_interviewer_problem_fails_by_name(change: dict[str, Any], problem: str) -> None:
     assert wrong(replace(FIRST, **change)) == [problem]
 
 
-def test_a_question_that_comes_again_and_a_stop_that_is_not_heard_fail() -> None:
+def test_a_repeated_question_and_an_ignored_stop_fail() -> None:
     assert wrong(FIRST, replace(FIRST, answer="So: when was that?")) == []
     assert wrong(FIRST, FIRST) == ["questions asked once a/2"]
     assert wrong(FIRST, replace(LAST, ended="")) == ["stops that are heard a/2"]
     assert wrong(FIRST, problems=["turn 2 ended with error"]) == ["interviews without an error a/0"]
 
 
-def test_an_onboarding_answer_that_is_not_proposed_fails() -> None:
+def test_an_unproposed_onboarding_answer_fails() -> None:
     onboarding = PERSON.model_copy(update={"role": "onboarding"})
     talk = Talk(onboarding, [replace(FIRST, said="In 2021.")], proposed="since 2021")
     assert all(each.passed for each in outcomes_of(talk))
@@ -81,6 +81,6 @@ def test_an_onboarding_answer_that_is_not_proposed_fails() -> None:
     assert [each.dataset for each in outcomes_of(talk) if not each.passed] == ["onboarding answers that are proposed"]
 
 
-def test_there_are_twelve_people_and_an_onboarding() -> None:
+def test_the_set_has_twelve_people_and_an_onboarding() -> None:
     assert [each.role for each in people()] == [*["interview"] * 12, "onboarding"]
     assert all(each.stop for each in people()[:12])

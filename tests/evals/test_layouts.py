@@ -1,4 +1,4 @@
-"""The measure of read layouts: what it counts as wrong, and its bounds."""
+"""The measure for reading layouts: what it counts as errors, and its bounds."""
 
 import pytest
 
@@ -13,12 +13,12 @@ def text(lines: list[layouts.Line]) -> Read:
     return Read.of("\n".join(" ".join(each) for each in lines))
 
 
-def test_a_faithful_text_has_nothing_wrong() -> None:
+def test_a_faithful_text_has_no_problems() -> None:
     read = text(LINES)
     assert (wrong_fields(PERSON, read), misplaced([LINES], read)) == ([], [])
 
 
-def test_a_line_that_moved_a_period_that_left_and_a_word_that_is_cut_are_wrong() -> None:
+def test_a_moved_line_a_lost_period_and_a_cut_word_are_problems() -> None:
     moved = text([LINES[-1], *LINES[:-1]])
     assert misplaced([LINES], moved) == [LINES[-1]]
     apart = text([*((each[0],) for each in LINES), *((part,) for each in LINES for part in each[1:])])
@@ -27,7 +27,7 @@ def test_a_line_that_moved_a_period_that_left_and_a_word_that_is_cut_are_wrong()
     assert wrong_fields(PERSON, cut) == ["Northgate Hospital"]
 
 
-def test_a_column_within_another_is_in_wrong_order() -> None:
+def test_a_column_inside_another_is_in_the_wrong_order() -> None:
     blocks = truth(PERSON, "sidebar")
     mixed = [each for pair in zip(*blocks, strict=False) for each in pair]
     assert len(misplaced(blocks, text(mixed))) > 5
@@ -36,5 +36,5 @@ def test_a_column_within_another_is_in_wrong_order() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_files_written_by_programs_are_read_within_the_bounds() -> None:
+def test_program_generated_files_are_read_within_the_bounds() -> None:
     layouts.main([])  # exits with 1 beyond them

@@ -1,4 +1,4 @@
-"""The command that measures memories reads a folder of labels, and says what a real embedding lacks."""
+"""The command that measures memories reads a folder of labels, and says what the real embedding needs."""
 
 import asyncio
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_lost_and_found_memories_are_counted_by_language_and_cosine(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("by_tool", [False, True])
-def test_the_labelled_notes_lose_no_right_one_and_keep_no_wrong_one(by_tool: bool) -> None:
+def test_all_correct_labelled_notes_are_kept_and_all_wrong_ones_rejected(by_tool: bool) -> None:
     """The cost of code alone, with an ideal judge."""
 
     async def fates() -> list[tuple[memories.Candidate, str]]:
@@ -78,7 +78,7 @@ def test_the_labelled_notes_lose_no_right_one_and_keep_no_wrong_one(by_tool: boo
             assert fate == "lost", candidate.note
 
 
-def test_without_its_package_the_real_embedding_says_how_to_install_it(
+def test_a_missing_embedding_package_is_reported_with_install_instructions(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minilm, "PACKAGE", "no-such-embedding")

@@ -49,7 +49,7 @@ def database(chat: ChatServer) -> Iterator[Database[dict[str, Any]]]:
 
 @pytest.fixture
 def complained(client: Client, model: ModelServer, database: Database[dict[str, Any]]) -> str:
-    """A conversation about a name, with a thumb down and words; returns the conversation's id."""
+    """A conversation about a name, with a thumbs down and a comment; returns the conversation's id."""
     database[CANDIDATES].insert_one({"user_id": client.user_id, "name": "Ada Lovelace", "location": "Hamm"})
     database[EMPLOYMENT].insert_one({"user_id": client.user_id, "company": "Kestrel Aviation", "title": "Pilot"})
     model.script(Reply(text="Hello."), Reply(text="You are a cook at Kestrel Aviation, Ada."))
@@ -62,7 +62,7 @@ def complained(client: Client, model: ModelServer, database: Database[dict[str, 
 
 
 @pytest.mark.usefixtures("complained")
-def test_a_case_is_kept_after_a_yes_and_tells_nobody_who_it_was(
+def test_a_case_is_stored_after_a_yes_without_identifying_the_user(
     database: Database[dict[str, Any]], tmp_path: Path
 ) -> None:
     file, said = tmp_path / "cases.yaml", list[str]()
@@ -83,7 +83,7 @@ def test_a_case_is_kept_after_a_yes_and_tells_nobody_who_it_was(
     assert again.asked == 0, "what is kept is not shown again"
 
 
-def test_a_change_that_was_denied_becomes_a_case(
+def test_a_denied_change_becomes_a_case(
     database: Database[dict[str, Any]], client: Client, model: ModelServer, tmp_path: Path
 ) -> None:
     change: ToolCall = {"name": "update_preference", "arguments": {"name": "work_mode", "value": "remote"}}
@@ -110,7 +110,7 @@ def test_details_that_may_identify_a_person_are_shown_for_review() -> None:
     )
 
 
-def test_a_memory_gets_a_verdict_without_its_words(
+def test_a_memory_gets_a_verdict_without_its_text(
     database: Database[dict[str, Any]], client: Client, tmp_path: Path
 ) -> None:
     for number, content in enumerate(("Lives in Lisbon", "Is a cook")):
@@ -139,7 +139,7 @@ def review(chat: ChatServer, *typed: str) -> int:
 
 
 @pytest.mark.parametrize(("passed", "rings"), [(1, False), (11, True)])
-def test_the_judge_is_known_by_the_lies_that_it_passed(
+def test_a_judges_rate_of_passed_lies_is_shown(
     chat: ChatServer, database: Database[dict[str, Any]], capsys: pytest.CaptureFixture[str], passed: int, rings: bool
 ) -> None:
     assert review(chat, "judge") == 0
@@ -157,7 +157,7 @@ def test_the_judge_is_known_by_the_lies_that_it_passed(
 
 
 @pytest.mark.usefixtures("complained")
-def test_support_sees_a_user_on_one_page_and_the_user_sees_that_they_looked(
+def test_support_views_a_user_on_one_page_and_the_user_sees_the_access(
     chat: ChatServer, client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change: ToolCall = {"name": "update_preference", "arguments": {"name": "work_mode", "value": "remote"}}
@@ -199,7 +199,7 @@ def test_without_a_reason_support_sees_nothing(
     assert client.get("/api/activity")["items"] == []
 
 
-def test_support_does_not_see_what_the_user_had_forgotten(
+def test_support_does_not_see_forgotten_data(
     chat: ChatServer, client: Client, database: Database[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     client.say("I was ill in 2019.")
@@ -210,7 +210,7 @@ def test_support_does_not_see_what_the_user_had_forgotten(
     assert "I was ill" not in page
 
 
-def test_pasted_control_characters_do_nothing_to_supports_terminal(
+def test_pasted_control_characters_do_not_reach_supports_terminal(
     chat: ChatServer, client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     client.say("Look: \x1b[2J")
@@ -218,7 +218,7 @@ def test_pasted_control_characters_do_nothing_to_supports_terminal(
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_a_mistyped_user_is_told_and_gets_no_activity(
+def test_a_mistyped_user_is_reported_and_gets_no_activity(
     chat: ChatServer, database: Database[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert review(chat, "--user", "auth0|nobody", "--reason", "Ticket 88") == 1

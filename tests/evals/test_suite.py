@@ -1,4 +1,4 @@
-"""Runs of evals: their tables, their page, what differs between two, and the thresholds of a release."""
+"""Runs of evals: their tables, their page, the differences between two, and the thresholds of a release."""
 
 import json
 import re
@@ -40,12 +40,12 @@ def say(capsys: pytest.CaptureFixture[str]) -> Suite:
 @pytest.mark.parametrize(
     ("lost", "won", "p"), [(0, 0, 1.0), (1, 0, 1.0), (6, 0, 0.03125), (2, 10, 0.0386), (5, 5, 1.0), (9, 21, 0.0428)]
 )
-def test_the_paired_test_is_the_exact_one(lost: int, won: int, p: float) -> None:
+def test_the_paired_test_is_exact(lost: int, won: int, p: float) -> None:
     """Two-sided binomial probabilities at 1/2, as tables have them."""
     assert mcnemar(lost, won) == mcnemar(won, lost) == pytest.approx(p, abs=5e-5)
 
 
-def test_a_case_counts_once_in_a_comparison_by_most_of_its_samples() -> None:
+def test_a_case_counts_once_in_a_comparison_by_its_samples_majority() -> None:
     before = a_run(
         *(outcome(str(case), True, sample=sample) for case in range(8) for sample in range(3)), outcome("never", False)
     )
@@ -62,7 +62,7 @@ def test_a_case_counts_once_in_a_comparison_by_most_of_its_samples() -> None:
     assert next(compare(before, before)).verdict == "no difference that is sure"
 
 
-def test_a_table_tells_cost_and_time_and_each_model_beside_the_rate() -> None:
+def test_a_table_shows_cost_time_and_model_with_the_rate() -> None:
     told = table(
         a_run(
             outcome("1", True, model="small", cost_usd=0.001, first_text_ms=100, design="default"),
@@ -78,7 +78,7 @@ def test_a_table_tells_cost_and_time_and_each_model_beside_the_rate() -> None:
     assert told.endswith("other: 3: was not run, it wants the role learning")
 
 
-def test_the_page_stands_alone_and_shows_what_it_was_given_as_text() -> None:
+def test_the_page_is_self_contained_and_shows_its_input_as_text() -> None:
     bad = outcome("<script>alert(1)</script>", False, problems=('said "<img src=x>"',), cost_usd=0.002)
     html = page(a_run(outcome("1", True), bad), list(compare(a_run(outcome("1", False)), a_run(outcome("1", True)))))
     assert "<svg" in html
@@ -86,7 +86,7 @@ def test_the_page_stands_alone_and_shows_what_it_was_given_as_text() -> None:
     assert re.findall(r"<script|<img|<link|@import|url\(|https?:|src=\"|href=", html) == []
 
 
-def test_a_threshold_is_missed_by_rate_by_number_by_name_by_cost_and_by_time() -> None:
+def test_a_threshold_can_be_missed_by_rate_number_name_cost_or_time() -> None:
     run = a_run(
         *(outcome(str(case), case != 3, cost_usd=0.02, first_text_ms=900) for case in range(4)),
         wanting={"talks: 7": "the role learning", "talking: 1": "nothing that is asked for"},
@@ -108,14 +108,14 @@ def test_a_threshold_is_missed_by_rate_by_number_by_name_by_cost_and_by_time() -
 
 
 @pytest.mark.thorough
-def test_each_threshold_is_of_a_dataset_that_there_is() -> None:
+def test_each_threshold_belongs_to_an_existing_dataset() -> None:
     judged = {each.dataset for name in suite.JUDGED for each in suite.JUDGED[name](1)}
     assert set(gate.load()) <= {*suite.PLAYED, *judged}
 
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_a_run_is_kept_compared_and_gated(say: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_stored_compared_and_gated(say: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evals.played.MOST_FIRST_TEXT_MS", float("inf"))  # case 31, on a busy machine
     easy = tmp_path / "easy.yaml"
     easy.write_text("edge cases: {least: 1, cases: 33, most_usd: 0.01}\n")
@@ -133,7 +133,7 @@ def test_a_run_is_kept_compared_and_gated(say: Suite, tmp_path: Path, monkeypatc
     assert "Not reached: injections: 0 of at least 10 cases were run" in told
 
 
-def test_without_a_model_talks_are_not_run_and_reach_no_threshold(
+def test_without_a_model_talks_are_not_run_and_meet_no_threshold(
     say: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in suite.CONFIGURES:

@@ -1,6 +1,6 @@
 """How often an answer that quotes one record and retells another in other words names both, and what else it names.
 
-Each record is a line of what a person said or of their résumé, each retelling a labelled true claim of it.
+Each record is a line of a user's statements or résumé, each retelling a labelled true claim based on it.
 """
 
 import re
@@ -24,7 +24,7 @@ CLOSING = {
     "nl": "Laat me weten of je iets wilt veranderen of dat ik verder moet zoeken.",
     "pt": "Diga-me se quer mudar alguma coisa ou se devo procurar outra coisa.",
 }
-"""Common words, which are not to be taken for a record's."""
+"""Common words, which must not count as a record's."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def told(cases: list[Case]) -> Iterator[Told]:
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("folder", [FOLDER, UNSEEN], ids=["claims", "unseen"])
-def test_an_answer_that_quotes_one_record_names_the_one_that_it_retells_as_well(folder: Path) -> None:
+def test_an_answer_names_a_retold_record_besides_the_quoted_one(folder: Path) -> None:
     missed = wrong = named = missed_alone = wrong_alone = 0
     answers = list(told(load(folder)))
     for each in answers:

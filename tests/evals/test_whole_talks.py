@@ -1,4 +1,4 @@
-"""Whole talks are played to their own end by answers of the scripted model; what is wrong in it fails by name."""
+"""Whole talks are played to their end with answers of the scripted model; errors fail by name."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ def problems(stage: Stage, answers: Answers) -> dict[str, tuple[str, ...]]:
 
 
 def changed(case: str, change: Callable[[Step], Step]) -> Answers:
-    """The good answers, each made a bad one."""
+    """The good answers, each turned into a bad one."""
     [steps] = GOOD[case]
     return {case: [[change(each) for each in steps]]}
 
@@ -51,7 +51,7 @@ def writing(statement: dict[str, Any]) -> Callable[[Step], Step]:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_talks_of_good_answers_hold_and_no_model_was_asked(stage: Stage) -> None:
+def test_talks_with_good_answers_pass_without_a_model_call(stage: Stage) -> None:
     played = play_whole_talks(stage, 1, GOOD)
     assert {each.case: each.problems for each in played.outcomes} == dict.fromkeys(GOOD, ())
     assert {each.source for each in played.outcomes} == {"replayed"}
@@ -74,13 +74,13 @@ def test_talks_of_good_answers_hold_and_no_model_was_asked(stage: Stage) -> None
     ],
     ids=["asks nothing", "asks again", "invents a quote", "bends a quote", "writes no draft"],
 )
-def test_talks_of_bad_answers_fail_by_name(stage: Stage, change: Callable[[Step], Step], problem: str) -> None:
+def test_talks_with_bad_answers_fail_by_name(stage: Stage, change: Callable[[Step], Step], problem: str) -> None:
     found = problems(stage, changed("payroll", change))["payroll"]
     assert [each for each in found if each.startswith(problem)], found
 
 
 @pytest.mark.thorough
-def test_a_guide_that_asks_for_the_same_yes_again_begins_no_lesson_and_fails(stage: Stage) -> None:
+def test_a_guide_that_asks_for_the_same_yes_again_fails_without_a_lesson(stage: Stage) -> None:
     again = saying("Shall we begin with giving feedback?")
     found = problems(stage, changed("feedback", again))["feedback"]
     assert "asked for confirmed in turn 2, which was told" in found
@@ -118,7 +118,7 @@ TALK = Talk(
 )
 
 
-def test_a_good_talk_has_no_problem() -> None:
+def test_a_good_talk_has_no_problems() -> None:
     assert problems_of(CASE, TALK) == []
 
 
@@ -133,7 +133,7 @@ def test_a_good_talk_has_no_problem() -> None:
         ({"said": ["I led eight people.", "No."]}, "the draft quotes what was not said: “2021”"),
     ],
 )
-def test_each_thing_that_is_looked_at_fails_by_its_name(change: dict[str, Any], problem: str) -> None:
+def test_each_checked_problem_fails_by_name(change: dict[str, Any], problem: str) -> None:
     assert problem in problems_of(CASE, replace(TALK, **change))
 
 

@@ -1,4 +1,4 @@
-"""The two servers of the write API's contract: the laptop's stub, and the TypeScript reference of examples/."""
+"""The two servers of the write API's contract: the local stub, and the TypeScript reference in examples/."""
 
 import subprocess
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ WHY = "the TypeScript reference of the write API needs it"
 
 
 class ContractServer(Protocol):
-    """The server that the tests of the contract need."""
+    """The server that the contract tests need."""
 
     @property
     def url(self) -> str: ...

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from tests.infra.test_template import PARAMETERS, TEMPLATE
 
 Series: TypeAlias = tuple[str, str, str]
-"""Namespace, name, and the logical id of what it is of: a function, a machine, a queue, or the stack."""
+"""Namespace, name, and the logical id of what the metric describes: a function, a machine, a queue, or the stack."""
 STACK = "AWS::StackName"
 NAMESPACE = "QwestlyAgent"
 COMPARISONS = {"GreaterThanThreshold": lambda value, threshold: value > threshold}
@@ -30,7 +30,7 @@ class CloudWatch:
         self.values[namespace, name, of][now].append(value)
 
     def read_lines(self, now: float, written: str) -> None:
-        """Take in what a handler wrote in the embedded metric format, as of now."""
+        """Add what a handler wrote in the embedded metric format, with the current time."""
         for line in written.splitlines():
             if line.startswith('{"_aws"'):
                 found = json.loads(line)
@@ -40,7 +40,7 @@ class CloudWatch:
                             self.put(now, metric["Name"], value, declared["Namespace"])
 
     def evaluate(self, now: float) -> set[str]:
-        """Evaluate every alarm, as CloudWatch does each minute, and return those that ring."""
+        """Evaluate every alarm, as CloudWatch does each minute, and return those in alarm."""
         for name, resource in TEMPLATE["Resources"].items():
             if resource["Type"] == "AWS::CloudWatch::Alarm":
                 is_ringing = self._state(resource["Properties"], now)
@@ -49,7 +49,7 @@ class CloudWatch:
         return set(self.ringing)
 
     def _state(self, alarm: Mapping[str, Any], now: float) -> bool | None:
-        """True where it rings; None where it stays as it is."""
+        """True if in alarm; None if the state does not change."""
         period = alarm.get("Period") or next(
             each["MetricStat"]["Period"] for each in alarm["Metrics"] if "MetricStat" in each
         )
@@ -83,7 +83,7 @@ class CloudWatch:
         name = of["Ref"] if "Ref" in of else of["Fn::GetAtt"].partition(".")[0]
         series = self.values.get((metric["Namespace"], metric["MetricName"], name), {})
         found: list[list[float]] = []
-        for at in reversed(series):  # the newest first
+        for at in reversed(series):  # newest first
             if at <= after:
                 break
             if at <= until:
@@ -105,7 +105,7 @@ def _statistic(stat: str, minutes: Sequence[Sequence[float]]) -> float | None:
             return sum(map(sum, minutes))
         case "Maximum":
             return max(map(max, minutes))
-        case _ if stat.startswith("p"):  # by the nearest rank
+        case _ if stat.startswith("p"):  # by nearest rank
             values = sorted(value for minute in minutes for value in minute)
             return values[math.ceil(float(stat[1:]) / 100 * len(values)) - 1]
         case _:
@@ -113,7 +113,7 @@ def _statistic(stat: str, minutes: Sequence[Sequence[float]]) -> float | None:
 
 
 def calculate(expression: str, named: Mapping[str, float | None]) -> float | None:
-    """Calculate metric math; None where a metric that it needs has no value in the period."""
+    """Calculate metric math; None if a required metric has no value in the period."""
 
     def total(values: Iterable[float | None]) -> float | None:
         there = [value for value in values if value is not None]

@@ -1,4 +1,4 @@
-"""The layer, built for this machine by the recipe that SAM uses, for the tests of what runs in it."""
+"""The layer, built for this machine with SAM's recipe, for tests of what runs in it."""
 
 import os
 import platform

@@ -38,7 +38,7 @@ MEASURED_BY_AWS: set[Metric] = {
     ("AWS/SES", "Reputation.ComplaintRate", "ses:configuration-set"),
     ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName"),
 }
-"""Metrics of AWS that we use. Their dimensions are resources of ours; our own metrics have the stack's."""
+"""AWS's own metrics that we use. Their dimensions are our resources; our own metrics have the stack's."""
 MOST_METRICS = 10
 """AWS's limit of an alarm."""
 
@@ -90,7 +90,7 @@ def metrics_of(alarm: dict[str, Any]) -> list[tuple[Metric, Any]]:
 
 
 def watched(name: str) -> list[Any]:
-    """All that an alarm looks at this metric of."""
+    """Everything for which an alarm uses this metric."""
     return [of["Ref"] for alarm in ALARMS.values() for metric, of in metrics_of(alarm) if metric[1] == name]
 
 
@@ -207,7 +207,7 @@ def widgets(kind: str) -> list[dict[str, Any]]:
 
 
 def shown(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[str]]:
-    """Namespace, name, dimension and what it is of, with whatever a row takes from the one above."""
+    """Namespace, name, dimension and resource, with omitted fields taken from the row above."""
     above: list[str] = []
     for row in rows:
         said = [each for each in row if isinstance(each, str)]

@@ -1,4 +1,4 @@
-"""The database as code: nothing here was applied, so that its names are compared with what is published."""
+"""The database as code: it was never applied, so its names are compared with the published schemas."""
 
 import json
 from pathlib import Path
@@ -23,8 +23,8 @@ FROM_ELSEWHERE = "of another resource or a parameter"
 
 
 def problems(text: str) -> list[str]:
-    """What the published types refuse, cut to names and kinds in infra/mongo/atlas_types. (cfn-lint knows types of a
-    registry by name alone.)"""
+    """What the published types reject, reduced to names and types in infra/mongo/atlas_types. (cfn-lint knows registry
+    types only by name.)"""
     return [
         f"{name}: {error.message}"
         for name, body in parse(text)["Resources"].items()

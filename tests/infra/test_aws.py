@@ -1,4 +1,4 @@
-"""AWS on the laptop, asked over its own wire: functions, state machines, mail, keys, parameters, schedules."""
+"""Local AWS, called over its own protocol: functions, state machines, mail, keys, parameters, schedules."""
 
 import asyncio
 import base64
@@ -199,7 +199,7 @@ def test_an_import_error_is_reported_as_lambda_reports_it(aws: AwsServer) -> Non
 
 @dataclass
 class Held:
-    """The handler of the scarce function: it answers once it may."""
+    """The handler of the function with one slot: it returns once allowed to."""
 
     may: threading.Event = field(default_factory=threading.Event)
     began: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
@@ -219,7 +219,7 @@ def held(aws: AwsServer) -> Held:
 
 @contextmanager
 def busy(aws: AwsServer, held: Held) -> Iterator[None]:
-    """While one invocation takes the only slot."""
+    """While one invocation occupies the only slot."""
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(invoked, aws, "ScarceFunction")
         assert held.began.acquire(timeout=5)
@@ -340,7 +340,7 @@ def waiting(aws: AwsServer) -> tuple[str, str]:
 def test_a_sealed_token_is_opened_after_a_restart(aws: AwsServer) -> None:
     kms = aws.client("kms")
     sealed = kms.encrypt(KeyId="alias/tokens", Plaintext=b"token")["CiphertextBlob"]
-    aws_moto.create_key(key := aws.template.name("Key"))  # as a new process makes it
+    aws_moto.create_key(key := aws.template.name("Key"))  # as created by a new process
     aws_moto.create_alias("alias/tokens", key)
     assert kms.decrypt(KeyId="alias/tokens", CiphertextBlob=sealed)["Plaintext"] == b"token"
 
@@ -360,7 +360,7 @@ def test_an_execution_resumes_in_its_state_after_a_restart(aws: AwsServer, tmp_p
     assert aws.executions
     kept = aws.executions / f"restarted.{name}.json"
     left = kept.rename(tmp_path / kept.name)
-    # As after a process that was killed: its executions are not known, and their tokens are nobody's.
+    # As after a process was killed: its executions are unknown, and their tokens belong to none.
     aws.create_machine("restarted", definition if is_known else machine("Other", Other={"Type": "Pass", "End": True}))
     aws_moto.resume(tmp_path)
     assert left.exists() == is_known
@@ -377,7 +377,7 @@ def test_an_execution_resumes_in_its_state_after_a_restart(aws: AwsServer, tmp_p
 def test_a_task_token_is_accepted_while_another_execution_starts(
     aws: AwsServer, waiting: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """moto looks for the token in every execution, also in one that has no environment yet."""
+    """moto looks for the token in every execution, including one that has no environment yet."""
     execution, _ = waiting
     parsed, sent = threading.Event(), threading.Event()
     parse, send = ExecutionWorker._get_evaluation_entrypoint, StepFunctionsParserBackend.send_task_success
@@ -547,7 +547,7 @@ def test_the_stacks_clock_runs_only_against_a_local_database(uri: str, listed: b
 
 
 async def echo(request: Request) -> Response:
-    """A page as the approve function's are: Mangum, starlette."""
+    """A page like the approve function's: Mangum, starlette."""
     form = parse_qs((await request.body()).decode())
     said = [request.method, request.url.path, request.url.query, request.cookies.get("a"), form.get("choice")]
     response = PlainTextResponse(" ".join(str(each) for each in said), 203)

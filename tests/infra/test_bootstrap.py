@@ -1,8 +1,8 @@
-"""What an account needs before its first deployment, as moto makes it of infra/bootstrap.yaml.
+"""What an account needs before its first deployment, as moto creates it from infra/bootstrap.yaml.
 
-moto 5.2.5 makes the roles, the policies and the bucket. As resources of CloudFormation it knows neither the provider of
-GitHub's tokens, nor the bucket's policy, nor the budget, and of the bucket it takes the name and the encryption alone;
-cfn-lint and checkov look at the rest (`make check`).
+moto 5.2.5 creates the roles, the policies and the bucket. It supports neither the provider of GitHub's tokens, nor the
+bucket's policy, nor the budget, and applies only the bucket's name and encryption; cfn-lint and checkov check the rest
+(`make check`).
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The layer, built for this machine by the recipe that SAM uses, starts the chat function with nothing else."""
+"""The layer, built for this machine with SAM's recipe, starts the chat function without anything else."""
 
 import json
 import platform
@@ -48,7 +48,7 @@ NEEDED = {
 
 @pytest.fixture
 def server(layer: Layer, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    # An environment without a single package, so that whatever the function imports can only be the layer's.
+    # An environment without any packages, so that everything the function imports must come from the layer.
     subprocess.run([layer.python, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     environment = ENVIRONMENT | {"PATH": f"{tmp_path}/bare/bin:/usr/bin:/bin", "PYTHONPATH": str(layer.packages)}
     command = ["env", "-i", *(f"{name}={value}" for name, value in environment.items()), "./run.sh"]

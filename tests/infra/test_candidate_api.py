@@ -1,4 +1,4 @@
-"""The laptop's candidate app and the TypeScript reference keep the contract: each request and each answer here is held
+"""The local candidate app and the TypeScript reference keep the contract: each request and response here is checked
 against the document."""
 
 import asyncio
@@ -74,7 +74,7 @@ def complaints(schema: Any, value: Any) -> list[str]:
 
 @dataclass
 class Judge:
-    """Hears everything that is said, and remembers which of the documented answers were given."""
+    """Records all traffic, and which of the documented responses occurred."""
 
     seen: set[tuple[str, str]] = field(default_factory=set)
 
@@ -303,7 +303,7 @@ def test_each_documented_response_is_returned_as_documented(agent: Agent, judge:
         for status in operation["responses"]
     }
     at_once = {(name, "202") for name in WRITES if name != "ingestLinkedIn"}
-    # An ingestion says 200 where nothing needs to be read, which has a test of its own, and where its key is repeated.
+    # An ingestion returns 200 if nothing needs to be read, which has its own test, and if its key is repeated.
     assert judge.seen == documented - at_once
 
 

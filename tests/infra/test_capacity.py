@@ -1,4 +1,4 @@
-"""The sizes that docs/capacity.md promises hold, and what would not hold is found."""
+"""The capacities promised in docs/capacity.md are met, and one that is not met is detected."""
 
 from dataclasses import replace
 

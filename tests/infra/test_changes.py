@@ -1,4 +1,4 @@
-"""The change set that a person sees before a deployment is the one that is carried out."""
+"""The change set that a person sees before a deployment is the one that is executed."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""The operators' command: what it offers, its exit codes, and where its settings come from."""
+"""The operators' command: its subcommands, its exit codes, and the origin of its settings."""
 
 import fcntl
 import os
@@ -119,7 +119,7 @@ def test_make_help_lists_each_described_target() -> None:
 
 @pytest.fixture
 def mongo() -> Iterator[str]:
-    """A server of its own: the stage's database is called as in production."""
+    """A separate server: the stage's database is named as in production."""
     with mongo_server() as (uri, _):
         yield uri
 
@@ -136,7 +136,7 @@ def test_the_brake_commands_calls_are_in_the_table_of_rights(
 
 @pytest.fixture
 def parameter_store(mongo: str) -> Iterator[dict[str, str]]:
-    """The environment of whoever may read the secrets of the stage."""
+    """The environment of someone who may read the stage's secrets."""
     stage = Stage.load("staging")
     with AwsServer(stage.template.without(MACHINE), {"MONGODB_URI": mongo}) as aws:
         yield aws.variables

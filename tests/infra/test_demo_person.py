@@ -1,4 +1,4 @@
-"""The demo user is one person, whichever tier is asked."""
+"""The demo user is the same person in every tier."""
 
 from datetime import date
 

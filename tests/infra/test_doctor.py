@@ -1,4 +1,5 @@
-"""The doctor, over servers that speak the wire of what it looks at: a whole stage, and each thing of it broken."""
+"""The doctor, against servers that speak the protocols of what it checks: a whole stage, and each of its parts
+broken."""
 
 import asyncio
 import json
@@ -107,7 +108,7 @@ class Deployed:
     clock: FakeClock = field(default_factory=FakeClock)
     topics: Topics = field(init=False)
     changed: dict[str, str] = field(default_factory=dict)
-    """Variables that the stage sets otherwise."""
+    """Variables that the stage sets differently."""
 
     def __post_init__(self) -> None:
         self.topics = Topics(self.aws.client("sns"))
@@ -123,7 +124,7 @@ class Deployed:
         return self._examined({**self.stage.environment, **self.models, **self.changed}, self.stage, spend=spend)
 
     def examined_from_here(self) -> list[Result]:
-        """Examine without AWS, which is slow."""
+        """Check without AWS, which is slow."""
         given = {**SECRETS, **self.models, "MONGODB_URI": self.uri, "MONGODB_DATABASE": DATABASE}
         return self._examined({**given, "CANDIDATE_API_URL": self.candidate_app.url}, None)
 
@@ -150,7 +151,7 @@ def told(results: list[Result], mark: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def mongo() -> Iterator[str]:
-    """A server of its own: the stage's database is called as in production."""
+    """A separate server: the stage's database is named as in production."""
     with mongo_server() as (uri, _):
         yield uri
 
@@ -158,7 +159,7 @@ def mongo() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def _patch() -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
-        # The doctor asks what no function may, and is watched by nobody.
+        # The doctor sends queries that no function may, and is not checked by the rule.
         patch.setattr("qwestly_agent.bootstrap.RenewingMongoClient", RenewingMongoClient)
         yield patch
 
@@ -301,7 +302,7 @@ def test_a_paid_check_calls_each_model_in_each_mode_and_sends_no_mail(deployed: 
 # --- each thing of it broken, and mended again ------------------------------------------------------------------------
 
 Broken = Callable[[Deployed], Iterator[list[str]]]
-"""Breaks something, says what is wrong then, and mends it."""
+"""Breaks something, says what is then wrong, and repairs it."""
 
 
 def a_secret_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""The documents say what the code says, wherever both can be read."""
+"""The documents agree with the code, wherever both can be parsed."""
 
 import ast
 import re
@@ -60,13 +60,13 @@ NAMES = re.compile(r"`([\w.]+/?)`")
 
 
 def rows(document: Path, first_column: str) -> list[list[str]]:
-    """Return the rows of the only table whose head begins so."""
+    """Return the rows of the only table whose header starts like this."""
     [table] = tables(document, first_column)
     return table
 
 
 def tables(document: Path, first_column: str) -> list[list[list[str]]]:
-    """The rows of each table whose head begins so."""
+    """The rows of each table whose header starts like this."""
     lines = document.read_text(encoding="utf-8").splitlines()
     heads = [number for number, line in enumerate(lines) if line.startswith(f"| {first_column} |")]
     found = [takewhile(lambda line: line.startswith("|"), lines[head + 2 :]) for head in heads]
@@ -279,7 +279,7 @@ def test_the_glossary_can_be_read_in_one_go() -> None:
 
 
 def test_the_runbook_gives_no_counts_of_template_resources() -> None:
-    """A count in words is not mended by whoever adds the next one."""
+    """Nobody updates a count in words when they add the next one."""
     number = "two|three|four|five|six|seven|eight|nine|ten"
     text = RUNBOOK.read_text(encoding="utf-8")
     assert re.findall(rf"\b(?:{number}) (?:others|groups|schedules)\b|the other (?:{number})\b", text) == []

@@ -1,5 +1,5 @@
-"""The runbook's way from nothing to a working stage, as far as it goes without an account: each of its commands is run
-by a shell and the AWS CLI of this machine, against moto and a database of our own."""
+"""The runbook's path from nothing to a working stage, as far as it goes without an account: each of its commands is run
+by a shell and the AWS CLI on this machine, against moto and a separate database."""
 
 import os
 import re

@@ -1,5 +1,5 @@
-"""What each function asks of AWS, and of the database, while everything runs with the real handlers. `infra.rights`
-compares its calls of AWS with its role in template.yaml."""
+"""What each function requests from AWS and the database while everything runs with the real handlers. `infra.rights`
+compares its AWS calls with its role in template.yaml."""
 
 import json
 import threading
@@ -64,7 +64,7 @@ FUNCTIONS = TEMPLATE.of_type(FUNCTION)
 BY_NAME = {TEMPLATE.name(logical_id): logical_id for logical_id in FUNCTIONS}
 CHAT, API = "ChatFunction", "ApiFunction"
 CALLER: ContextVar[str] = ContextVar("caller", default="")
-"""The function in whose place something is done; empty for the tests, and for moto itself."""
+"""The function on whose behalf something is done; empty for the tests, and for moto itself."""
 ACTIONS = {
     **dict.fromkeys(("find", "aggregate", "count", "distinct"), "find"),
     "insert": "insert",
@@ -74,7 +74,7 @@ ACTIONS = {
 }
 """MongoDB's privileges by command; an upsert also inserts."""
 BY_TURNS = ("/end", "/now", "/api/me")
-"""Routes that are asked of the chat and of the API."""
+"""Routes requested from both the chat and the API."""
 HALF_OF_THE_TIME_SECONDS = 84 * 3_600.0
 """After which somebody is reminded of a card."""
 SENSITIVE = "I was diagnosed with diabetes in 2019."
@@ -91,7 +91,7 @@ class Calls:
     of_the_database: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
     """An action of MongoDB, and the collection that it is done to."""
     machines: dict[str, str] = field(default_factory=dict)
-    """The ARNs of those that wait by a token: a call names the token alone."""
+    """The ARNs of machines that wait by a token: a call names only the token."""
 
     def heard(self, client: BaseClient, operation: str, given: dict[str, Any]) -> None:
         if function := CALLER.get():
@@ -177,7 +177,7 @@ class Person:
         CALLER.reset(before)
 
     def wants_something_forgotten(self) -> dict[str, Any]:
-        """Ask to forget in a turn; returns the proposal."""
+        """Ask the agent in a chat turn to forget something, and return its proposal."""
         user_id = self.client.user_id
         context = ProposalContext(user_id=user_id, run_id=uuid.uuid4().hex, level="L2")
 
@@ -244,7 +244,7 @@ class Person:
         self.world.invoke("ApproveClockFunction", {})
 
     def decides_unheard(self, asked: dict[str, Any], decision: Verb = "approve", reason: str | None = None) -> None:
-        """It is recorded, and whoever should wake the execution dies."""
+        """It is recorded, and the process that should notify the execution dies."""
         answer = Decision(decision=decision, args_digest=asked["args_digest"], reason=reason)
         user_id, approval_id = self.client.user_id, asked["approval_id"]
         before = CALLER.set("ActFunction")
@@ -310,7 +310,7 @@ class Everything(World):
         self.all_executions_end()
 
     def is_told_by_whom_requests_come(self, environment: Callable[[str], Mapping[str, str]]) -> None:
-        """The functions behind the URLs begin as they do behind the distribution."""
+        """The functions behind the URLs start as they do behind the distribution."""
         for function in FUNCTIONS:
             if "ORIGIN_SECRET" in TEMPLATE.environment(function):
                 before = CALLER.set(function)
@@ -345,7 +345,7 @@ class Everything(World):
             for content in ("Knows Python", "knows Python."):
                 memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
                 vector = embedding(content, DIMENSIONS)
-                # Equal for code, though they were stored as two: no model has to say so.
+                # Equal for code, although stored as two: no model has to confirm it.
                 assert await services.memories.add("auth0|ada", memory, uuid.uuid4().hex, vector, self.clock())
 
         self.run(remember)
@@ -410,7 +410,7 @@ def everything_happens(world: Everything) -> None:
 
 @pytest.fixture(scope="module")
 def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
-    """All that was asked of AWS while everything happened once, in the place of each function."""
+    """All AWS calls while everything happened once, on behalf of each function."""
     calls, clock, name = Calls(), FakeClock(), f"qwestly_test_{uuid.uuid4().hex[:12]}"
     ran, questions = set[str](), list[dict[str, Any]]()
     secrets = {

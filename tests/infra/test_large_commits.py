@@ -1,4 +1,4 @@
-"""`make check` refuses a commit that adds too much to `src` at once."""
+"""`make check` rejects a commit that adds too much to `src` at once."""
 
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The one-laptop stack: what it starts in place of what, and a front that answers as the function URL does."""
+"""The local stack: which services it replaces, and a front that responds as the function URL does."""
 
 import ast
 import asyncio
@@ -370,7 +370,7 @@ def test_each_requirements_file_extends_the_previous_one_at_the_same_versions() 
 @pytest.mark.nightly
 @pytest.mark.thorough
 def test_make_run_installs_everything_the_stack_imports() -> None:
-    """The tests' own environment has more: there a missing one would not be missed."""
+    """The tests' own environment has more packages: a missing one would go unnoticed there."""
     folders = ("src", "functions", "infra/local", "infra/mongo")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
@@ -467,7 +467,7 @@ class Chat:
         await JSONResponse(said, 418, {"x-mine": "yes", "Retry-After": "2"})(scope, receive, send)
 
     async def held(self, _: Request) -> Response:
-        """Answer late, as a decision with a slow effect."""
+        """Respond late, like a decision with a slow effect."""
         self.asked.set()
         await asyncio.to_thread(self.go_on.wait, 5)
         return PlainTextResponse("data: café\n\n")

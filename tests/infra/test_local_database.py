@@ -1,4 +1,4 @@
-"""The laptop's database reads by index, and deletes what expired as seldom as MongoDB does."""
+"""The local database reads by index, and deletes expired documents as rarely as MongoDB does."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

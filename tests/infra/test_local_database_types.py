@@ -1,4 +1,4 @@
-"""The laptop's database returns the types and values that were written, as MongoDB does."""
+"""The local database returns the types and values that were written, as MongoDB does."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The scripted model server, as the clients of the real providers meet it, and as a socket does."""
+"""The scripted model server, as seen by the real providers' clients and by a socket."""
 
 import asyncio
 import json

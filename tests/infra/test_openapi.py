@@ -1,4 +1,4 @@
-"""The API keeps what the last release had, unless the changelog says that it breaks."""
+"""The API keeps what the last release had, unless the changelog announces a breaking change."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Taking a release back: `qwestly-agent release` as an operator types it, over moto's Lambda."""
+"""Rolling back a release: `qwestly-agent release` as an operator types it, over moto's Lambda."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The evaluator of IAM policies, and the rights of every role beside the calls that are made."""
+"""The evaluator of IAM policies, and every role's permissions compared with the calls that are made."""
 
 import copy
 import json
@@ -242,7 +242,7 @@ def test_five_unneeded_permissions_give_five_findings(templates: Templates, seed
 
 @pytest.mark.thorough
 def test_the_smoke_roles_former_policy_is_found_insufficient(templates: Templates) -> None:
-    """Read by people it looked complete: it could read the stage's parameters, and publish."""
+    """To human readers it looked complete: it could read the stage's parameters, and publish."""
     own = templates.bootstrap["Resources"]["SmokeRole"]["Properties"]["Policies"][0]["PolicyDocument"]
     own["Statement"] = [each for each in own["Statement"] if each["Action"] in ("ssm:GetParameters", "sns:Publish")]
     found = [(each.role, each.action) for each in templates.findings()]

@@ -1,5 +1,5 @@
-"""The handlers that are no server, each in Lambda's own runtime: awslambdaric behind the emulator of the SAM CLI,
-with the layer and nothing else, told by template.yaml what it is told there, and called by whoever calls it there."""
+"""The handlers that are not servers, each in Lambda's own runtime: awslambdaric behind the emulator of the SAM CLI,
+with only the layer, configured by template.yaml and called by the same callers as in AWS."""
 
 import json
 import os

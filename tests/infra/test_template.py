@@ -1,4 +1,4 @@
-"""template.yaml keeps what the design promises. It is read as text: no cloud, no SAM."""
+"""template.yaml keeps what the design promises. It is read as text, without a cloud or SAM."""
 
 import json
 import os
@@ -394,7 +394,7 @@ def test_a_role_names_its_actions_and_resources() -> None:
 
 
 def test_a_role_assumed_by_an_aws_service_is_limited_to_this_account() -> None:
-    """Lambda's own role names no source: it is taken over before anybody calls."""
+    """Lambda's own role names no source: it is assumed before any call."""
     for name, role in resources("AWS::IAM::Role").items():
         [statement] = role["AssumeRolePolicyDocument"]["Statement"]
         if statement["Principal"] != {"Service": "lambda.amazonaws.com"}:

@@ -50,7 +50,7 @@ def actions(role: Role) -> dict[str, set[str]]:
 
 
 def asked_for(workflow: str, side: Side) -> set[str]:
-    """The names in `Services` that the states of this function ask for."""
+    """The names in `Services` that this function's states use."""
     states = [judge_day] if workflow == ANSWERS else states_of(workflow, side).values()
     return set[str]().union(*(asked_of_services(state.work) for state in states))
 

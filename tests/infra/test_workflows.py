@@ -1,4 +1,5 @@
-"""GitHub's workflows run what is run here, with no more rights than that takes. actionlint looks at the rest."""
+"""GitHub's workflows run the same commands as a checkout, with only the permissions they need. actionlint checks the
+rest."""
 
 import json
 import os
@@ -81,7 +82,7 @@ def test_gate_staging_and_prod_run_in_order_with_the_same_build() -> None:
 
 
 def test_the_printed_change_set_is_executed_by_a_separate_job() -> None:
-    """The roles that make and carry out a change set differ, as do their environments (infra/bootstrap.yaml)."""
+    """The roles that create and execute a change set differ, as do their environments (infra/bootstrap.yaml)."""
     jobs = WORKFLOWS["deploy"]["jobs"]
     for stage in ("staging", "prod"):
         planning, deploying = jobs[f"{stage}-changes"], jobs[stage]

@@ -1,4 +1,4 @@
-"""How mutants are tried and counted. Writing them needs .venv-mutants, which only the night has."""
+"""How mutants are tried and counted. Writing them needs .venv-mutants, which only the nightly run has."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def end_of(folder: Path, mutated: str, limit: float = 60.0) -> str | None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("mutated", "end"), [("number - 2", SURVIVED), ("number * 2", "unit"), ("number / 1", "unit")])
-def test_a_mutant_survives_only_if_each_test_passes(folder: Path, mutated: str, end: str) -> None:
+def test_a_mutant_survives_only_if_all_tests_pass(folder: Path, mutated: str, end: str) -> None:
     assert end_of(folder, mutated) == end
 
 
@@ -46,11 +46,11 @@ def test_a_mutant_that_cannot_be_imported_does_not_count(folder: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_a_mutant_that_never_ends_is_one_that_is_seen(folder: Path) -> None:
+def test_a_mutant_that_never_ends_counts_as_killed(folder: Path) -> None:
     assert end_of(folder, "number / 2 if print() else halved.__class__ and [1 for _ in iter(int, 1)]", 3.0) == TOO_LONG
 
 
-def test_each_package_has_modules_and_tests_of_its_own() -> None:
+def test_each_package_has_its_own_modules_and_tests() -> None:
     for package in PACKAGES.values():
         assert [*(ROOT / mutants.SOURCE).glob(package.modules[0])]
         commands = mutants.commands_of(package)
@@ -58,7 +58,7 @@ def test_each_package_has_modules_and_tests_of_its_own() -> None:
         assert set(commands["thorough"]) >= set(commands.get("unit", [])[5:])
 
 
-def test_a_share_stands_beside_that_of_the_last_night() -> None:
+def test_a_share_is_shown_with_the_previous_nights() -> None:
     tried = [Tried("approvals", "", end) for end in (SURVIVED, "unit", "unit", TOO_LONG)]
     found = {"approvals": mutants.count_survivors(tried, "approvals")}
     last: Mapping[str, Any] = {"date": "2026-11-26", "packages": {"approvals": {"survived": 1, "of": 2}}}
@@ -68,7 +68,7 @@ def test_a_share_stands_beside_that_of_the_last_night() -> None:
 
 
 @pytest.mark.parametrize(("survived", "is_above"), [(15, False), (20, False), (30, True)])
-def test_a_share_is_above_its_bound_only_with_its_whole_interval(survived: int, is_above: bool) -> None:
+def test_a_share_exceeds_its_bound_only_with_its_whole_interval(survived: int, is_above: bool) -> None:
     assert mutants.is_above(PACKAGES["approvals"], {"survived": survived, "of": 60}) is is_above
 
 

@@ -1,4 +1,4 @@
-"""An agent in place of the models, which follows its turn's plan through the real tools and their gate."""
+"""An agent that replaces the models, and follows its turn's plan through the real tools and their gate."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

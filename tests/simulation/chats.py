@@ -349,7 +349,7 @@ class ChatStory(Story):
                     yield f"{person.name} was answered above the ceiling of a day"
 
     def _reported(self) -> Iterator[str]:
-        """Each outcome is reported to the model, and once."""
+        """Each outcome is reported to the model exactly once."""
         lines: dict[str, str] = {}
         for key, versions in self.world.records.items():
             if not any(each.document and each.document["news"] for each in versions):
@@ -373,7 +373,7 @@ class ChatStory(Story):
                     yield f"{key[:9]} was reported twice: {line}"
 
     def _stopped(self) -> Iterator[str]:
-        """A turn is stopped by its person alone, and soon."""
+        """A turn is stopped only by its user, and soon."""
         for key, versions in self.world.versions[messages.COLLECTION].items():
             for at, document in written(versions):
                 here = document["user_id"], document["conversation_id"]
@@ -386,7 +386,7 @@ class ChatStory(Story):
                 yield f"a turn went on for {turn.ended - at:.0f} s after it was stopped"
 
     def _spent(self) -> Iterator[str]:
-        """What is counted as a person's cost is what models were asked for them."""
+        """A user's counted cost equals the cost of the model requests made for them."""
         cost = float(ceiling_price_of(None, "scripted", USAGE, BEGINS))
         for person in self.world.people:
             if person.id in self.stage.leaving:

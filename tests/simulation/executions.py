@@ -80,7 +80,7 @@ class ExecutionStory(Story):
         self.tasks.append(asyncio.get_running_loop().create_task(run()))
 
     def ask_again(self) -> None:
-        """A state that waits is delivered once more, with the same token."""
+        """A waiting state is delivered once more, with the same token."""
         waiting = [each for each in self.executions if each.is_waiting]
         if waiting:
             execution = self.choices.one(waiting)

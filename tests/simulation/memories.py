@@ -205,7 +205,7 @@ class MemoryStory(Story):
         return None
 
     def look(self) -> bool | None:
-        """List, search and read memories, also those of others."""
+        """List, search and read memories, including other users'."""
         person = self.stage.someone()
         query = self.choices.one((None, "bee called"))
         documents = [*self.world.table(memories.COLLECTION).values()]
@@ -240,7 +240,7 @@ class MemoryStory(Story):
                 self.seen.append(f"“{text}” was shown after it was forgotten")
 
     def _some(self, *statuses: str) -> tuple[Document, Fact] | None:
-        """A memory that holds, or waits, and what it says."""
+        """An active or pending memory, and its text."""
         wanted = statuses or ("active", "active", "proposed")
         documents = [each for each in self.world.table(memories.COLLECTION).values() if each["status"] in wanted]
         if not documents:
@@ -293,7 +293,8 @@ class MemoryStory(Story):
                     yield f"“{fact.text}” was forgotten, and is in the context of {conversation['_id']}"
             ended = fact.forgotten[-1][1]
             for key, versions in self.world.versions[memories.COLLECTION].items():
-                # Whoever stores it looks for its tombstone right after: only what they leave behind counts.
+                # A process that stores a memory checks for its tombstone right afterwards, so only the last version of
+                # each counts.
                 last = {id(process): document for _, document, process in versions}
                 for at, document, process in versions:
                     if at <= ended or not document or document is not last[id(process)]:

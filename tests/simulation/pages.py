@@ -1,5 +1,5 @@
-"""The story of pages: people read all that is kept of them, and try the ids of others; and a chat that was taken over
-writes answers that nobody gave."""
+"""The story of pages: users read all data stored about them, and try other users' ids; and a compromised chat writes
+answers that nobody gave."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

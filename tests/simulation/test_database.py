@@ -98,7 +98,7 @@ def _operation(chance: random.Random, number: int) -> Callable[[Any], Awaitable[
     return made
 
 
-async def test_the_simulated_database_answers_as_the_server(mongodb_uri: str, database_name: str) -> None:
+async def test_the_simulated_database_behaves_like_the_server(mongodb_uri: str, database_name: str) -> None:
     chance = random.Random(0)
     ours = Database(Tables(lambda: 0.0), at_once)["things"]
     async with AsyncMongoClient[dict[str, Any]](os.environ.get("MONGODB_URI") or mongodb_uri, tz_aware=True) as client:

@@ -66,16 +66,16 @@ async def _begin_blindly(database: Any) -> bool:
 
 
 @pytest.mark.parametrize(("work", "most"), [(_mail, MOST_MAILS), (_begin, 1)])
-def test_no_more_than_allowed_do_it(work: Callable[[Any], Coroutine[Any, Any, bool]], most: int) -> None:
+def test_no_more_processes_than_allowed_act(work: Callable[[Any], Coroutine[Any, Any, bool]], most: int) -> None:
     assert search(lambda choices: Run(choices, work, most).play(), 200, 0) is None
 
 
-def test_a_race_is_found() -> None:
+def test_a_race_is_detected() -> None:
     found = search(lambda choices: Run(choices, _begin_blindly, 1).play(), 200, 0)
     assert found is not None
 
 
-def test_a_dead_process_does_nothing_more() -> None:
+def test_a_killed_process_does_nothing_more() -> None:
     scheduler, done = Scheduler(Choices.of("x")), list[str]()
 
     async def work(process: Process[None]) -> None:

@@ -1,4 +1,4 @@
-"""The machines as they run: their real handlers, the database, the candidate app and a scripted model."""
+"""The state machines in execution: their real handlers, the database, the candidate app and a scripted model."""
 
 import threading
 import uuid
@@ -46,13 +46,13 @@ T = TypeVar("T")
 Exited = type("Runtime.ExitError", (Exception,), {})
 TEMPLATE = Template.load()
 TEMPLATE = replace(TEMPLATE, parameters={**TEMPLATE.parameters, "ReserveConcurrency": "false"})
-"""Nothing is refused here but by `World.slots`."""
+"""Only `World.slots` rejects invocations here."""
 MACHINE = TEMPLATE.name("GenerateCardMachine")
 BY_NAME = {each.name: each for each in WORKFLOWS}
 
 
 def states_of(workflow: str, side: Side) -> dict[str, StateFunction[Any, Any]]:
-    """A workflow's states in a function, with the one that asks."""
+    """A workflow's states in a function, including the one that asks."""
     states = container.states_of(BY_NAME[workflow].functions, side)
     return {name: state for (of, name), state in states.items() if of == workflow}
 
@@ -75,7 +75,7 @@ class World:
     replaced: dict[tuple[str, str], Handler] = field(default_factory=dict)
     """The handlers of single states, by their workflow and their name."""
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
-    """Held by a state, or by a person who decides, where a test compares what is left by it."""
+    """Held by a state or by a deciding user, if a test compares the resulting data."""
 
     def run(self, work: Callable[[Services], Awaitable[T]]) -> T:
         return container.services.run(work)
@@ -88,14 +88,14 @@ class World:
     def instead_of(
         self, state: str, wrapped: Callable[[Handler], Handler], folder: str = "generate_card"
     ) -> Iterator[None]:
-        """Another handler, made of a state's own."""
+        """Another handler, wrapped around a state's own."""
         self._put(state, folder, wrapped)
         yield
         self._put(state, folder, None)
 
     @contextmanager
     def before(self, state: str, happens: Callable[[], Any], folder: str = "generate_card") -> Iterator[None]:
-        """Something happens before each invocation of a state."""
+        """Do something before each invocation of a state."""
 
         def wrapped(own: Handler) -> Handler:
             def handler(event: Any, context: Any) -> Any:
@@ -118,13 +118,13 @@ class World:
             yield
 
     def left_of(self, user_id: str) -> dict[str, list[Document]]:
-        """The user's documents, by collection, without what says that something runs."""
+        """The user's documents by collection, without fields that mark running work."""
         named = [each for each in user_collections() if each not in (runs.COLLECTION, user_settings.SIGNALS)]
         return {name: [*self.database[name].find({"user_id": user_id}).sort("_id")] for name in named}
 
     @contextmanager
     def slots(self, logical_id: str, count: int, *, crowded: bool = False) -> Iterator[Slots]:
-        """The function runs so often at once, and is refused beyond; a call takes 20 s by a clock of its own."""
+        """The function runs so many times concurrently, and is throttled beyond; a call takes 20 s on its own clock."""
         name, slots = TEMPLATE.name(logical_id), Slots(20, crowded)
         function = self.aws.functions.find(name)
         assert function
@@ -175,20 +175,20 @@ class World:
 
 @dataclass
 class Case:
-    """A person who has what a workflow needs, for `test_conformance.py` and `tests/infra/test_grants.py`."""
+    """A user with the data that a workflow needs, for `test_conformance.py` and `tests/infra/test_grants.py`."""
 
     world: World
     user_id: str
     begin: Callable[[], str]
-    """Ask for it, as often as wanted; return the execution."""
+    """Request the work, any number of times; returns the execution."""
     is_done: Callable[[], bool]
-    """True once what was asked for is there."""
+    """True once the requested work is done."""
     answer: Callable[[], None] = lambda: None
-    """Answer what is asked on the way."""
+    """Answer questions asked in the meantime."""
     told: Callable[[], str] | None = None
-    """The sentence that the person reads where it failed; None where nobody waits for it, and it is done later."""
+    """The sentence that the user reads if the work failed; None if nobody waits for it and it is done later."""
     unreached: frozenset[str] = frozenset()
-    """States that are not on the way, beside `note_end`."""
+    """States that are not on the usual path, besides `note_end`."""
 
     def runs(self) -> Outcome:
         execution = self.begin()
@@ -206,7 +206,7 @@ def load_case(name: str) -> MakeCase:
 
 @dataclass
 class Person:
-    """A user of one test alone, and the card that is made for them."""
+    """A user of only one test, and the card drafted for them."""
 
     world: World
     user_id: str
@@ -252,7 +252,7 @@ class Person:
         return self._decides(decide_and_follow_up, decision, reason)
 
     def decides_unheard(self, decision: Verb) -> None:
-        """It is recorded, and whoever should wake the execution dies."""
+        """It is recorded, and the process that should notify the execution dies."""
         self._decides(decide, decision)
 
     def _decides(self, how: Callable[..., Awaitable[T]], decision: Verb, reason: str | None = None) -> T:
@@ -269,7 +269,7 @@ class Person:
         return self.world.run(lambda services: execute(services, self.user_id, approval_id))
 
     def waits_no_longer(self) -> None:
-        """The week of the state is over."""
+        """The state's wait of a week is over."""
         asked = self.asked()
         sealed = asked.task_token or ""
         self.world.aws.let_time_out(self.world.run(lambda services: services.workflows.opened(sealed, asked.id)))
@@ -285,7 +285,7 @@ class Person:
         self.world.run(lambda services: services.autonomy.set_level(self.user_id, level, now))
 
     def is_asked(self, times: int = 1) -> Approval:
-        """Wait for this number of questions; returns the newest."""
+        """Wait for this number of questions, and return the newest."""
 
         def asked() -> bool:
             self.still_runs()
@@ -300,7 +300,7 @@ class Person:
         assert mine.status == "RUNNING", (mine, self.states(), self.draft().label)
 
     def is_asked_or_it_ended(self) -> bool:
-        """True once a question waits, False once the execution ended."""
+        """True once a question waits, False once the execution has ended."""
 
         def seen() -> list[bool]:
             if not self.world.runs(self.execution):
@@ -388,7 +388,7 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
             world = World(aws, app, boards, clock, client[name])
             world.let_time_pass_between_tries()
             yield world
-        # Not before AWS is gone: a state of an execution that still runs would open one again.
+        # Not before AWS is closed: a state of a running execution would open one again.
         container.services.close()
         container.model_services.close()
         container.resume_services.close()

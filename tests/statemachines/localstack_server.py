@@ -1,8 +1,8 @@
-"""Serve the API of Step Functions on loopback with LocalStack's interpreter, which has an environment of its own.
+"""Serve the Step Functions API on loopback with LocalStack's interpreter, which has its own environment.
 
-It is started by `second_interpreter.py` and prints its port. Besides AWS's wire it has POST /_control/let_time_out,
-whose body is a task token, and POST /_control/sleep_at, whose body is an address: it is asked to wait before a retry.
-Without one, retries take no time; Wait states never do.
+`second_interpreter.py` starts it, and it prints its port. In addition to AWS's API it has POST /_control/let_time_out,
+whose body is a task token, and POST /_control/sleep_at, whose body is an address: that address is asked to wait before
+a retry. Without one, retries take no time; Wait states never do.
 """
 
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
@@ -45,8 +45,8 @@ sleeping_at = ""
 
 
 class Provider(StepFunctionsProvider):
-    """With two mends that moto has as well: a token that is sent while an execution starts finds it without an
-    environment, and one that is stopped while it waits for a token goes on waiting."""
+    """With two fixes that moto has as well: a token sent while an execution starts finds it without an environment, and
+    an execution stopped while it waits for a token keeps waiting."""
 
     _starting = threading.Lock()
 
@@ -88,10 +88,10 @@ class Pause:
 
 
 def mend() -> None:
-    """Send Lambda's calls to the laptop's AWS, and let nothing wait.
+    """Send Lambda calls to the local AWS, without any waiting.
 
-    Two mends: a refused call of a function is named as AWS names it, and a path with `[*]` gives a list where one
-    matches, not that one: moto has it so from users of AWS (its issue 7825).
+    Two fixes: a rejected function call has the name that AWS gives it, and a path with `[*]` returns a list even if
+    only one item matches: moto learnt that from AWS users (its issue 7825).
     """
     functions = boto3.client(
         "lambda", config=Config(retries={"total_max_attempts": 1}, max_pool_connections=200, read_timeout=600)
@@ -172,7 +172,7 @@ def main() -> None:
     server = Server(("127.0.0.1", 0), Handler)
     print(server.server_port, flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.read()  # whoever started it holds this pipe, and lets go of it even when killed
+    sys.stdin.read()  # the starting process holds this pipe, and releases it even when killed
 
 
 if __name__ == "__main__":

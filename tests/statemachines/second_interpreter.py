@@ -1,7 +1,7 @@
-"""The laptop's AWS with its state machines in LocalStack's interpreter, in a process of its own Python.
+"""The local AWS with its state machines in LocalStack's interpreter, in a process with its own Python.
 
-moto's interpreter is an older copy of the same code: what the two answer differently is a hint, what they share is not
-proved. Lambda, SES, KMS and Parameter Store stay moto's, and the handlers are the real ones in this process.
+moto's interpreter is an older copy of the same code: a difference between the two is a hint, but agreement proves
+nothing. Lambda, SES, KMS and Parameter Store stay moto's, and the handlers are the real ones in this process.
 """
 
 import json
@@ -119,7 +119,7 @@ class LocalStackServer(AwsServer):
             raise LookupError(error.read().decode()) from None
 
     def sleep_at(self, address: str) -> None:
-        """Ask this address to wait in place of each retry; empty lets them take no time."""
+        """Ask this address to wait before each retry; if empty, retries take no time."""
         self._control("sleep_at", address)
 
     def _control(self, command: str, body: str) -> None:

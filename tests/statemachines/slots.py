@@ -1,4 +1,4 @@
-"""Functions that refuse beyond their slots, on a clock that work moves: nobody waits for real."""
+"""Functions that throttle beyond their slots, on a simulated clock that work advances."""
 
 import json
 import threading
@@ -16,9 +16,9 @@ Throttled = type("Lambda.TooManyRequestsException", (Exception,), {})
 class Slots:
     def __init__(self, seconds: float, crowded: bool) -> None:
         self.seconds = seconds
-        """An invocation takes so long on this clock."""
+        """The duration of an invocation on this clock."""
         self.crowded = crowded
-        """No call ends before one was refused."""
+        """No call ends before one was throttled."""
         self.refused = 0
         self._now = 0.0
         self._running = 0
@@ -28,7 +28,7 @@ class Slots:
         self._changed = threading.Condition()
 
     def limited(self, own: Handler, count: int) -> Handler:
-        """The handler of a function that runs so often at once."""
+        """The handler of a function that runs so many times concurrently."""
         taken = 0
 
         def handler(event: Any, context: Any) -> Any:
@@ -57,7 +57,7 @@ class Slots:
         return handler
 
     def sleep(self, seconds: float) -> None:
-        """Return once work has moved the clock so far, or where nobody works and this is the next to wake."""
+        """Return once work has advanced the clock this far, or if nobody works and this is the next to wake."""
         with self._changed:
             wakes_at = self._now + seconds
             self._wakes.append(wakes_at)
@@ -73,7 +73,7 @@ class Slots:
 
     @contextmanager
     def served(self) -> Iterator[str]:
-        """The address at which an interpreter of another process may sleep."""
+        """The address at which an interpreter in another process can sleep."""
         sleep = self.sleep
 
         class Sleeping(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Each user's briefing, at their own hour: once a day, whatever fails, dies or is delivered twice."""
+"""Each user's briefing at their own hour: once a day, despite failures, deaths and duplicate deliveries."""
 
 import asyncio
 import random
@@ -140,7 +140,7 @@ def _nobody_is_due(world: World) -> None:
 
 
 def comes(world: World, user: User) -> list[str]:
-    """Let the hour come and all executions end; returns how they ended."""
+    """Advance to the hour and wait for all executions; returns how they ended."""
     planned = user.plan().next
     world.clock.now = max(world.clock.now, planned.at)
     return sweep(world)
@@ -288,7 +288,7 @@ def test_a_briefing_names_a_source_that_fails_and_reports_the_rest(
             await asyncio.Event().wait()
         return [Item(id="x", source="elsewhere", topic="done", at=1.0, title="You won a prize", records=("x",))]
 
-    # The time of this source alone runs out: on a busy machine that of the others might, too.
+    # Only this source's time runs out: on a busy machine that of the others might, too.
     monkeypatch.setattr(gathering, "asyncio", SimpleNamespace(**{**vars(asyncio), "timeout": timeout}))
     monkeypatch.setattr(gathering, "SOURCES", {**SOURCES, name: instead})
     comes(world, user)

@@ -1,4 +1,4 @@
-"""Rules of every state of every workflow, called as its function is called."""
+"""Rules for every state of every workflow, called as its function is called."""
 
 import json
 import re
@@ -46,7 +46,7 @@ ASKS = "ask_approval"
 OPENERS = container.states_of("generate", "opener")
 OF_ONE_USER = [each for each in STATES if issubclass(each.state.model, UserState)]
 LEFT_BY: Mapping[str, set[str]] = {"gather": {briefings.BRIEFINGS}, "plan": {memory_work.JOURNAL}}
-"""Records of a run that found nothing, by the state that begins them."""
+"""Records of a run that found nothing, by the state that creates them."""
 CANDIDATE_APPS = {*roles.CANDIDATE_APPS, OPERATIONS, DOCUMENTS}
 OF_A_LATER_VERSION = {"added_later": {"by": "another version"}}
 
@@ -109,30 +109,30 @@ def test_the_brake_stops_a_state_before_it_does_anything(
 
 
 def cases() -> Iterator[Any]:
-    """`case` of each workflow's own tests: a person who has what is needed, and how they ask for it."""
+    """`case` of each workflow's own tests: a user with the needed data, and how they request the work."""
     for workflow in WORKFLOWS:
         for module in (workflow.name, *MORE.get(workflow.name, ())):
             yield pytest.param(workflow, load_case(module), id=module)
 
 
 MORE = {"generate_card": ("tailored",)}
-"""Other ways through the same machine."""
+"""Other paths through the same machine."""
 each_case = pytest.mark.parametrize(("workflow", "made"), [*cases()])
 CLAIMS = {"sweep"}
-"""States that take up what is due: dead after that, what they took is due again later."""
+"""States that pick up due work: if they die afterwards, the work becomes due again later."""
 ITS_OWN = re.compile(r"chatcmpl-\d+|[\w+/=|.:-]*\d[\w+/=|.:-]*\d[\w+/=|.:-]*")
 """Ids, hashes, tokens, times and costs: words with two digits. A revision counts writes."""
 
 
 @contextmanager
 def delivered_twice(world: World, model: ModelServer, workflow: Workflow) -> Iterator[set[str]]:
-    """Run each state of one user twice with the same input. The set has those that did; at the end none may have given
-    two answers, left other documents of its user the second time, or asked a model again."""
+    """Run each state of one user twice with the same input. The set contains the states that ran; at the end none may
+    have returned two different results, changed this user's documents the second time, or called a model again."""
     delivered, unlike = set[str](), list[Any]()
 
     def twice(state: StateFunction[Any, Any], own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
-            if not issubclass(state.model, UserState):  # it finds what is new, which the first time takes up
+            if not issubclass(state.model, UserState):  # it finds new data, which the first run picks up
                 return own(event, context)
             with world.one_at_a_time:
                 first = own(event, context)
@@ -173,7 +173,7 @@ def test_a_state_delivered_twice_is_idempotent(
 
 @contextmanager
 def killed(world: World, workflow: Workflow) -> Iterator[Counter[str]]:
-    """Each state dies before its work, and again after it. The counter has how often each died."""
+    """Each state dies before its work, and again after it. The counter counts the deaths of each."""
     died = Counter[str]()
 
     def mortal(name: str, own: Handler) -> Handler:
@@ -260,7 +260,7 @@ def test_a_workflow_resumes_the_day_after_the_stages_budget_ran_out(
 def away_from(
     world: World, model: ModelServer, workflow: Workflow, away: str
 ) -> Iterator[dict[str, list[AgentError | None]]]:
-    """No model answers this state. It has what each of its tries raised, by section."""
+    """No model answers this state. It contains the error of each try, by section."""
     tries = defaultdict[str, list[AgentError | None]](list)
 
     def without(state: StateFunction[Any, Any], own: Handler) -> Handler:
@@ -287,7 +287,7 @@ def away_from(
 
 @contextmanager
 def asking(world: World, model: ModelServer, workflow: Workflow) -> Iterator[set[str]]:
-    """The states that ask a model for words."""
+    """The states that request text from a model."""
     asked = set[str]()
 
     def counted(state: StateFunction[Any, Any], own: Handler) -> Handler:
@@ -318,7 +318,7 @@ def test_without_a_provider_each_state_fails_safely_is_retried_and_its_user_info
         case = made(world, model)
         with away_from(world, model, workflow, name) as of_sections:
             outcome = case.runs()
-        tries = max(of_sections.values(), key=len)  # one that fails for good ends the others
+        tries = max(of_sections.values(), key=len)  # a permanent failure ends the others
         assert {(type(each), str(each)) for each in tries if each} <= {(ModelUnavailable, ModelUnavailable.sentence)}, (
             name
         )
@@ -355,7 +355,7 @@ def test_everything_a_workflow_wrote_about_its_user_is_exported_and_erased(
 
     taken = json.loads(world.run(exported))["collections"]
     assert left
-    # Where a sweep ended is not the user's data, but it may be their id.
+    # A sweep's position is not user data, but may be a user's id.
     assert Counter({name: len(documents) for name, documents in taken.items()}) == left - Counter(SWEEPS)
     world.run(lambda services: erase(services, case.user_id))
     assert not written_of(world, case.user_id)
@@ -365,6 +365,6 @@ SWEEPS: dict[str, int] = {runs.SWEEPS: 1}
 
 
 def written_of(world: World, user_id: str) -> Counter[str]:
-    """Number of our documents in which the user's id stands anywhere, by collection."""
+    """Number of our documents that contain the user's id anywhere, by collection."""
     ours = {*world.database.list_collection_names()} - CANDIDATE_APPS
     return Counter(name for name in ours for each in world.database[name].find() if user_id in repr(each))

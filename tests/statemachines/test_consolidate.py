@@ -1,4 +1,4 @@
-"""Every night: all users with something new have their turn, whatever becomes of one of them."""
+"""Every night: all users with new memories are processed, even if one of them fails."""
 
 import json
 import threading
@@ -67,7 +67,7 @@ def metrics(capfd: pytest.CaptureFixture[str]) -> Metrics:
 
 
 def has_told(world: World, *contents: str, name: str = "") -> str:
-    """A user of whom this is remembered, since today."""
+    """A user with these memories, stored today."""
     user_id = f"auth0|{name or uuid.uuid4().hex}"
 
     async def remember(services: Any) -> None:
@@ -155,7 +155,8 @@ def test_a_night_started_twice_runs_once(world: World) -> None:
 
 
 class Hours:
-    """A clock that moves when as many users as are consolidated at once have begun: the one who ends first, ends."""
+    """A clock that advances once as many users as are consolidated concurrently have started: the first to end,
+    ends."""
 
     def __init__(self, seconds: float, at_once: int, page: int) -> None:
         self.seconds, self.at_once, self.page = seconds, at_once, page
@@ -220,7 +221,7 @@ def test_users_on_every_page_are_processed(world: World, metrics: Metrics, monke
 def _three_users_a_night() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("USERS_A_NIGHT", "3")
-        container.services.close()  # the next call makes services anew
+        container.services.close()  # the next call creates new services
         yield
     container.services.close()
 

@@ -111,7 +111,7 @@ OF_LAMBDA = {
     *(f"Lambda.SnapStart{name}Exception" for name in ("", "NotReady", "Timeout")),
     "Lambda.Unknown",
 }
-"""Lambda's own errors, which pass: docs.aws.amazon.com/step-functions/latest/dg/bp-lambda-serviceexception.html."""
+"""Lambda's own transient errors: docs.aws.amazon.com/step-functions/latest/dg/bp-lambda-serviceexception.html."""
 
 
 def test_each_task_has_a_timeout_and_retries_transient_errors_with_jitter(tasks: dict[str, State]) -> None:
@@ -154,14 +154,14 @@ def test_a_run_waiting_for_a_slot_is_neither_restarted_nor_declared_dead() -> No
 
 
 def test_a_search_is_not_declared_dead_while_its_execution_waits_and_retries() -> None:
-    """A search notes that it goes on in each state."""
+    """A search records its progress in each state."""
     searching = states_of(definition_of(TEMPLATE, "ScoutJobsMachine"))
     assert max(longest_of(state) for _, state in searching if state["Type"] == "Task") < SEARCHING_SECONDS
 
 
 @pytest.mark.parametrize("workflow", [each for each in WORKFLOWS if each.work], ids=lambda each: each.name)
 def test_work_is_not_declared_dead_while_its_execution_waits_and_retries(workflow: Workflow) -> None:
-    """Work is looked at by its beginning, unless it waits for a person."""
+    """Work is checked by its start time, unless it waits for a user."""
     [machine] = [name for name, each in MACHINES.items() if f"/{workflow.name}." in each["DefinitionUri"]]
     tasks = [state for _, state in states_of(definition_of(TEMPLATE, machine)) if state["Type"] == "Task"]
     lasts = sum(longest_of(each) for each in tasks if not each["Resource"].endswith(".waitForTaskToken"))
@@ -169,7 +169,7 @@ def test_work_is_not_declared_dead_while_its_execution_waits_and_retries(workflo
 
 
 def longest_of(task: State) -> float:
-    """Seconds, if each retry that it has is used up; a call that finds no slot takes none."""
+    """Seconds if all its retries are used up; a call that finds no slot takes none."""
     seconds = float(task["TimeoutSeconds"])
     for retry in task["Retry"]:
         rate, most = retry.get("BackoffRate", 2), retry.get("MaxDelaySeconds", 60)
@@ -188,7 +188,7 @@ def test_a_function_times_out_before_its_state(machine: dict[str, Any], tasks: d
 def test_each_failure_is_caught_including_those_not_in_states_all(machine: dict[str, Any]) -> None:
     inside = {name for part in list(parts_of(machine))[1:] for name in part["States"]}
     for name, state in states_of(machine):
-        if state["Type"] not in ("Task", "Map") or name in inside:  # what fails inside a Map is the Map's to catch
+        if state["Type"] not in ("Task", "Map") or name in inside:  # failures inside a Map must be caught by the Map
             continue
         caught = [error for each in state["Catch"] for error in each["ErrorEquals"]]
         assert caught[-1] == "States.ALL", name

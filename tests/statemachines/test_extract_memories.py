@@ -1,4 +1,4 @@
-"""Every way that what people said can take until it is remembered, with the real machine and the real handlers."""
+"""Every path from a user's message to a memory, with the real state machine and handlers."""
 
 import uuid
 from collections import Counter
@@ -49,7 +49,7 @@ _turns = count(1)
 
 @dataclass
 class Speaker:
-    """A user of one test alone."""
+    """A user of only one test."""
 
     world: World
     model: ModelServer
@@ -95,7 +95,7 @@ class Speaker:
         self.world.run(lambda services: how(services, self.user_id, asked.id, answer, by="queue", where="the test"))
 
     def waits_no_longer(self) -> None:
-        """The week of the state is over."""
+        """The state's wait of a week is over."""
         asked = self.asked()
         sealed = asked.task_token or ""
         self.world.aws.let_time_out(self.world.run(lambda services: services.workflows.opened(sealed, asked.id)))
@@ -117,7 +117,7 @@ def _make_indexes(world: World) -> None:
 @pytest.fixture
 def speaker(world: World, model: ModelServer) -> Iterator[Callable[[], Speaker]]:
     yield lambda: Speaker(world, model)
-    world.database["agent_conversations"].delete_many({})  # a sweep reads everybody's
+    world.database["agent_conversations"].delete_many({})  # the sweep reads every user's conversations
 
 
 @pytest.fixture
@@ -131,20 +131,20 @@ def bob(speaker: Callable[[], Speaker]) -> Speaker:
 
 
 def silence(world: World) -> str:
-    """Ten minutes later the schedule fires; the execution."""
+    """Fire the schedule ten minutes later, and return the execution."""
     world.clock.advance(SILENCE_SECONDS)
     return world.aws.start(MACHINE)
 
 
 def ends(world: World, execution: str) -> list[str]:
-    """Its states, once it ended as it should."""
+    """Return its states, once it has ended successfully."""
     outcome = world.aws.outcome(execution)
     assert (outcome.status, outcome.states[-1]) == ("SUCCEEDED", "done"), outcome
     return outcome.states
 
 
 def failing(who: Speaker, error: Exception, times: int = 100) -> tuple[Callable[[Handler], Handler], list[Any]]:
-    """A state that fails so often for one user, and what it was handed."""
+    """A state that fails so often for one user, and the inputs it received."""
     handed: list[Any] = []
 
     def wrapped(own: Handler) -> Handler:
@@ -293,7 +293,7 @@ def test_a_sensitive_memory_is_dropped_if_undecided_for_a_week(ada: Speaker, wor
     execution = silence(world)
     asked = ada.asked()
     world.clock.now = asked.expires_at + 60
-    if swept:  # and whoever swept died before the execution was told
+    if swept:  # and the sweeping process died before the execution was notified
         world.run(lambda services: expire(services.approvals, asked, services.clock()))
     ada.waits_no_longer()
     ends(world, execution)

@@ -1,4 +1,4 @@
-"""Every way that a card can take, with the real machine and the real handlers."""
+"""Every path of a card, with the real state machine and handlers."""
 
 import threading
 import uuid
@@ -47,7 +47,7 @@ def texts_of(approval: Approval) -> list[str]:
 
 
 def case(world: World, _: ModelServer) -> Case:
-    """It is asked for otherwise, and then approved."""
+    """A revision is requested, and then approved."""
     ada = Person(world, f"auth0|{uuid.uuid4().hex}", "")
     ada.has("candidates_enhanced", education=[{"degree": "BSc Nursing", "school": "University of Leeds"}])
 
@@ -232,7 +232,7 @@ def test_a_card_undecided_for_a_week_is_not_published(ada: Person, world: World,
     ada.wants_a_card()
     asked = ada.is_asked()
     world.clock.now = asked.expires_at + 60
-    if swept:  # and whoever swept died before the execution was told
+    if swept:  # and the sweeping process died before the execution was notified
         world.run(lambda services: expire(services.approvals, asked, services.clock()))
     ada.waits_no_longer()
     assert ada.outcome() == ("SUCCEEDED", "expired")
@@ -494,8 +494,8 @@ def test_a_card_waits_while_most_of_the_stages_daily_budget_is_spent(
 
 
 BEFORE_GROUNDING_USD = 0.005187
-"""What maya's card cost in peak hours when rules judged it, by the prices of today. Of the third that it costs more
-now, a fourteenth is for the planted lies, by which the judge is measured."""
+"""The cost of maya's card in peak hours when rules judged it, at today's prices. It now costs a third more, of which a
+fourteenth is for the planted lies that measure the judge."""
 
 
 @pytest.mark.thorough
@@ -722,7 +722,7 @@ def test_a_card_is_redrafted_without_forgotten_facts(maya: Person, world: World,
 def test_a_memory_forgotten_during_publishing_is_not_published(
     maya: Person, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The forgetting sees a record in execution, and the execution looks once more."""
+    """The forgetting finds a record in execution, and the execution checks once more."""
     maya.said(OWNED)
     maya.wants_a_card()
     maya.is_asked()

@@ -1,5 +1,5 @@
 """Injections in what the workflows read: a conversation, a résumé and adverts, with readers that obey them and judges
-that say yes, at each level. The chat's side of it is `tests/attacks`."""
+that say yes, at each level. `tests/attacks` covers the chat."""
 
 from collections.abc import Callable
 from typing import Any

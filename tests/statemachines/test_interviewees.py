@@ -1,4 +1,4 @@
-"""Whole interviews: people of different kinds, the scripted model, and models that mean no good."""
+"""Whole interviews: different kinds of people, the scripted model, and malicious models."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.statemachines.test_write_draft import Interviewee, decides, writes
 
 PEOPLE = yaml.safe_load((Path(__file__).parents[2] / "evals/interviews/interviewees.yaml").read_text(encoding="utf-8"))
 MOST_TURNS = 40
-"""Then a test gives up."""
+"""Turns after which a test gives up."""
 pytestmark = pytest.mark.thorough
 
 

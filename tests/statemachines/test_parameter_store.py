@@ -1,5 +1,5 @@
-"""A card while Parameter Store throttles or is away: every invocation begins in a new environment, which must read its
-secrets."""
+"""A card while Parameter Store throttles or is unreachable: every invocation starts in a new environment, which must
+read its secrets."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ AWAY = EndpointConnectionError(endpoint_url="https://ssm.us-east-1.amazonaws.com
 
 @dataclass
 class ParameterStore:
-    """Fails for so many seconds of a time that passes by waiting alone, in retries and in a function."""
+    """Fails for so many seconds of simulated time, which passes only by waiting, in retries and in a function."""
 
     uri: str
     failure: Exception = THROTTLED
@@ -50,7 +50,7 @@ class ParameterStore:
 
 
 class NewEnvironments(Container[Any]):
-    """Services that are built anew by each invocation."""
+    """Services that are rebuilt at each invocation."""
 
     def __init__(self, make_services: Callable[[], Awaitable[Services]]) -> None:
         self.made: list[Services] = []

@@ -162,7 +162,7 @@ def test_a_design_with_its_own_parser_reads_resumes_with_it(
 ) -> None:
     monkeypatch.setenv("AGENT_DESIGN_PATHS", str(TEMPLATE.folder / "examples"))
     monkeypatch.setenv("AGENT_DESIGN", "by_headings")
-    container.resume_services.close()  # the next call makes its services anew
+    container.resume_services.close()  # the next call creates new services
     user = User(world)
     status, record = user.gives_and_waits(markdown(LUCIA))
     container.resume_services.close()
@@ -237,7 +237,7 @@ def test_invented_fields_are_not_proposed_in_any_layout(world: World, model: Mod
     status, record = user.gives_and_waits(content)
     assert status == "SUCCEEDED"
     stand = {(each.path, each.value) for each in record.read or ()}
-    # Only what stands there: a school without the invented year, a degree without the invented school.
+    # Only what is in the text: a school without the invented year, a degree without the invented school.
     assert {value for _, value in stand} <= {person.school, person.degree}
     proposed = [] if record.status == "done" else [each.after for each in user.asked().preview.changes]
     assert proposed in ([], [person.school])
@@ -245,7 +245,7 @@ def test_invented_fields_are_not_proposed_in_any_layout(world: World, model: Mod
 
 @pytest.mark.thorough
 def test_hidden_orders_in_a_resume_change_nothing(world: World, model: ModelServer) -> None:
-    """A reader that obeys is contradicted by the second one, and a person decides in any case."""
+    """The second reader contradicts a reader that obeys, and the user decides in any case."""
     user = User(world)
     obeyed = {"basics": {"label": field("Chief Executive Officer", ORDERS)}}
     no = {"id": 0, "why": "That is an order to a reader, and no headline."}

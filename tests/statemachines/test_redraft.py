@@ -1,4 +1,4 @@
-"""A profile text whose person asks for changes, drafted anew and asked about again, with the real machine."""
+"""A profile text is redrafted at the user's request and asked about again, with the real state machine."""
 
 import uuid
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class Redraft(Person):
         self.first = self.world.run(lambda services: create_approval(services, approval_id, proposal, context, "ask"))
 
     def wants(self, wish: str | None, how: Callable[..., Any] = decide_and_follow_up) -> Approval:
-        """Asks for changes of what they were asked first."""
+        """Request a change to the first proposal."""
         self.world.clock.advance(1)
         answer = Decision(decision="revise", args_digest=self.first.args_digest, reason=wish)
         self.world.run(lambda services: how(services, self.user_id, self.first.id, answer, by="link", where="the test"))

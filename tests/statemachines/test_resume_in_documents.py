@@ -1,4 +1,4 @@
-"""Facts that stand only in the résumé appear in the written documents, in its words."""
+"""Facts found only in the résumé appear in the written documents, in its words."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""From a person's wishes to at most ten jobs, each with reasons that quote the advert and the person."""
+"""From a user's wishes to at most ten jobs, each with reasons that quote the advert and the user."""
 
 import asyncio
 import json
@@ -290,7 +290,7 @@ def test_invented_reasons_and_jobs_without_a_reason_are_left_out(seeker: Seeker)
 
 @pytest.mark.thorough
 def test_an_adverts_text_is_no_evidence_about_the_user(seeker: Seeker) -> None:
-    """The advert's words, given out as the person's."""
+    """The advert's words, presented as the user's."""
 
     def reason(source: str) -> dict[str, Any]:
         words = "five years of Python in production"
@@ -394,7 +394,7 @@ async def _put(services: Any, **parts: Any) -> None:
 
 @contextmanager
 def comparing(errors: Sequence[AgentError | None]) -> Iterator[Counter[str]]:
-    """A comparison fails by the error of its number, if there is one, before any model is asked."""
+    """A comparison fails with the error at its number, if there is one, before any model is called."""
     counts, own = Counter[str](), ranking.structured_output
 
     async def ask(*given: Any, **more: Any) -> Any:
@@ -619,7 +619,7 @@ async def _forget_all(database: Any, user_id: str) -> None:
 
 @dataclass
 class Night:
-    """Users whose search is due, in this order; what is begun goes no further."""
+    """Users whose search is due, in this order; started searches do not continue."""
 
     world: World
     begun: list[str]
@@ -726,7 +726,7 @@ def test_the_next_night_is_planned_even_if_no_board_is_connected(night: Night) -
 
 
 def test_a_nightly_search_starts_although_the_clock_has_no_board_key(night: Night) -> None:
-    """The keys are the writer's alone, as on a stage."""
+    """Only the writer has the keys, as on a stage."""
     night.due("auth0|a")
     boards = night.world.run(_boards)
     night.world.run(lambda services: _put(services, job_boards=type(boards)()))
@@ -746,7 +746,7 @@ HOSTILE = (
 @pytest.mark.thorough
 @pytest.mark.parametrize("injection", HOSTILE)
 def test_an_advert_addressing_the_model_proves_nothing_about_the_user(seeker: Seeker, injection: str) -> None:
-    """With a model that obeys: its claims were never said by the person."""
+    """With a model that obeys: the user never said what it claims."""
     seeker.world.boards.api.adverts = [
         Posting(
             number, "Backend Engineer", f"Company {number}", "Berlin", "Germany", f"{injection}\nPython on AWS.", 1,

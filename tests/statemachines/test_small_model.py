@@ -57,7 +57,7 @@ def small_model() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def unforeseen(world: World, small_model: str) -> Iterator[list[BaseException | None]]:
-    """The world, whose models are the small one; what its states raised that nobody foresaw."""
+    """The world with the small model, and unexpected errors raised by its states."""
     raised = list[BaseException | None]()
 
     class Noted(Internal):
@@ -157,7 +157,7 @@ def test_the_first_evaluation_of_a_small_model_runs_without_our_errors(small_mod
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     failed = {each["failed"]: each["why"] for each in lines if "failed" in each}
     finished = {each["unit"].partition("/")[0] for each in lines if "unit" in each}
-    # The model is slow: what ran out of its time is named, and no error of ours.
+    # The model is slow: units that ran out of time are named, without errors of our own.
     assert all("Timeout" in why or "used up" in why for why in failed.values()), failed
     assert finished | {unit.partition("/")[0] for unit in failed} == set(steps)
     [page] = tmp_path.glob("*.md")

@@ -1,4 +1,4 @@
-"""Work that a conversation can start: a card beside it, and an About section within a turn."""
+"""Work that a conversation can start: a card in parallel, and an About section within a turn."""
 
 import uuid
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""From an advert to a document whose statements are all the person's own."""
+"""From an advert to a document whose statements are all the user's own."""
 
 import uuid
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Applicant:
         return self.person.world
 
     def finds(self, text: str = ADVERT) -> str:
-        """The id of a job that was found for them."""
+        """The id of a job found for them."""
         now, user_id = self.world.clock(), self.person.user_id
         advert = Advert(
             id=uuid.uuid4().hex, title="Senior Product Manager", company="Kestrel Labs", text=text, board="adzuna"

@@ -1,4 +1,4 @@
-"""The states of a workflow, what its models were asked, and what was carried out hang below the run that began it."""
+"""A workflow's states, model calls and executed effects are below the run that started it."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""An interview's answer is read and drafted while the person thinks, with the real state machine and handlers."""
+"""An interview's answer is read and drafted while the user thinks, with the real state machine and handlers."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ class Interviewee:
     conversation_id: str | None = None
 
     def says(self, text: str, *script: Reply, **more: Any) -> str:
-        """One turn, and what is made of it."""
+        """Play one turn and the workflow it starts."""
         answer = self.says_only(text, *script, **more)
         self.wait()
         return answer
@@ -271,7 +271,7 @@ def test_a_late_draft_of_an_older_answer_is_dropped(ada: Interviewee, world: Wor
         def handler(event: Any, context: Any) -> Any:
             if not held:
                 held.append(lambda: own(event, context))
-                return {**event, "overtaken": True}  # the machine goes on without it
+                return {**event, "overtaken": True}  # the machine continues without it
             return own(event, context)
 
         return handler

@@ -1,4 +1,4 @@
-"""The stores against the wire server, or against a real one: MONGODB_URI, in a database of the test's own."""
+"""The stores against the wire server, or against a real one: MONGODB_URI, in a database of each test's own."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,7 +26,7 @@ def mongodb_uri() -> Iterator[str]:
 
 
 class Sent(CommandListener):
-    """The commands that went to the server."""
+    """The commands sent to the server."""
 
     def __init__(self) -> None:
         self.commands: list[dict[str, Any]] = []
@@ -91,7 +91,7 @@ async def database(
 
 @pytest.fixture
 def reads_of_others(sent: Sent) -> Callable[[str], list[dict[str, Any]]]:
-    """The reads that were not narrowed to a user's own documents by an equality on `user_id`."""
+    """The reads that were not restricted to a user's own documents by an equality on `user_id`."""
 
     def others(user_id: str) -> list[dict[str, Any]]:
         return [command for command in sent.commands if _is_read(command) and _user_of(command) != user_id]

@@ -61,12 +61,13 @@ CALLS: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
 MARKED = {f"{kind.__name__}.{method.__name__}": kind for kind, method in methods_across_users()}
 
 
-def test_every_method_that_reads_of_everybody_is_tried() -> None:
+def test_every_method_that_reads_across_users_is_tested() -> None:
     assert set(CALLS) == {name for name in MARKED if "._" not in name}
 
 
 SCANS = {"Answers.list_since", "Memories.list_users_without_stems", "UserSettingsStore.count_pinned"}
-"""A day's answers, read once a night; operators' commands: one once after an update, one in the table of a trial."""
+"""A day's answers, read once a night; operators' commands: one run once after an update, one in the table of a
+trial."""
 
 
 @pytest.mark.parametrize("name", ["Answers.list_since", "Sweeps.running_work", "Watermarks.backlog"])
@@ -80,7 +81,7 @@ async def test_an_unmarked_query_across_users_is_refused(
     assert watch.complaints()
 
 
-async def test_the_mark_of_a_caller_does_not_reach_what_it_gathers(
+async def test_a_callers_across_users_mark_does_not_extend_to_gathered_tasks(
     database: AsyncDatabase[Document], watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mongo_rule, "ACROSS_USERS", {Sweeps.running_work.__code__})
@@ -89,10 +90,10 @@ async def test_the_mark_of_a_caller_does_not_reach_what_it_gathers(
 
 
 @pytest.mark.parametrize("name", sorted(CALLS.keys() - SCANS))
-async def test_a_query_of_all_users_is_served_by_an_index(
+async def test_a_query_across_users_is_served_by_an_index(
     database: AsyncDatabase[Document], sent: Sent, name: str
 ) -> None:
-    # Something is due, so that the oldest of it is looked for.
+    # Something is due, so that the oldest due item is looked up.
     await database[approvals.COLLECTION].insert_one({"_id": "a", "user_id": "u", "due_at": 1.0, "links": []})
     await database["agent_conversations"].insert_one({"_id": "u:c", "id": "c", "user_id": "u", **SILENT})
     await database["user_memories"].insert_one({"_id": "m", "user_id": "u", "created": 1.0, **NEW})
@@ -133,13 +134,13 @@ def _serves(key: list[str], chosen: Mapping[str, Any], order: list[str]) -> bool
     return prefix > 0 or (bool(rest) and rest[0] in chosen)
 
 
-def test_the_check_sees_what_no_index_serves() -> None:
+def test_the_check_detects_a_query_without_an_index() -> None:
     assert not is_served({"find": approvals.COLLECTION, "filter": {"tool": "x"}})
     assert not is_served({"find": approvals.COLLECTION, "filter": {"due_at": {"$gt": 0}}, "sort": {"created_at": 1}})
     assert is_served({"find": approvals.COLLECTION, "filter": {"due_at": {"$gt": 0}}, "sort": {"due_at": 1}})
 
 
-async def test_users_are_found_up_to_an_id_though_one_has_more_memories_than_a_page(
+async def test_due_users_are_listed_in_id_ranges_however_many_memories_each_has(
     database: AsyncDatabase[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("qwestly_agent.stores.memory_work.HELD_AT_ONCE", 2)

@@ -1,4 +1,4 @@
-"""The answers of a day, of everybody."""
+"""The answers of a day, across users."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 SINCE = datetime(2026, 11, 23, 7, 41, tzinfo=UTC)
 
 
-async def test_the_answers_of_a_day_are_found_by_an_index_and_without_their_words(
+async def test_a_days_answers_are_found_by_an_index_without_their_text(
     database: AsyncDatabase[Document], sent: Sent
 ) -> None:
     for name, role, hour in (("old", "assistant", 6), ("new", "assistant", 8), ("asked", "user", 9)):

@@ -1,4 +1,4 @@
-"""Leases of conversations, and the stored messages whatever process dies."""
+"""Leases of conversations, and the stored messages if a process dies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -34,7 +34,7 @@ DAY = 86_400
 
 @dataclass
 class Person:
-    """Someone who chats, with a process that may die."""
+    """A user who chats, with a process that may die."""
 
     conversations: Conversations
     clock: FakeClock = field(default_factory=FakeClock)
@@ -92,7 +92,7 @@ def person(database: AsyncDatabase[Document]) -> Person:
     return Person(Conversations(database))
 
 
-async def test_a_turn_claims_is_recorded_and_lets_go(person: Person) -> None:
+async def test_a_turn_claims_the_conversation_is_recorded_and_releases_it(person: Person) -> None:
     assert await person.finish(await person.begin(), window_from=3)
     claim = await person.go_on()
     assert (claim.last_seq, claim.window_from, claim.design, claim.abandoned) == (2, 3, "default", ())
@@ -130,13 +130,13 @@ async def test_a_conversation_is_created_once(person: Person) -> None:
     assert await person.conversations.create(USER, CHAT, person.turn(), "default") is None
 
 
-async def test_fifty_rivals_for_a_new_conversation_have_one_winner(person: Person) -> None:
+async def test_one_of_fifty_concurrent_claims_of_a_new_conversation_wins(person: Person) -> None:
     rivals = [person.conversations.create(USER, CHAT, person.turn(), "default") for _ in range(50)]
     [winner] = [claim for claim in await asyncio.gather(*rivals) if claim]
     assert (await person.document())["holder"] == winner.turn.run_id
 
 
-async def test_fifty_rivals_for_a_free_conversation_have_one_winner(person: Person) -> None:
+async def test_one_of_fifty_concurrent_claims_of_a_free_conversation_wins(person: Person) -> None:
     await person.finish(await person.begin())
     rivals = [person.go_on() for _ in range(50)]
     results = await asyncio.gather(*rivals, return_exceptions=True)
@@ -146,7 +146,7 @@ async def test_fifty_rivals_for_a_free_conversation_have_one_winner(person: Pers
     assert (document["holder"], list(document["turns"])) == (winner.turn.run_id, [winner.turn.run_id])
 
 
-async def test_a_held_conversation_is_busy_and_says_for_how_long(person: Person) -> None:
+async def test_a_claimed_conversation_is_busy_and_gives_a_wait(person: Person) -> None:
     await person.begin()
     person.clock.advance(2)
     with pytest.raises(ConversationBusy) as busy:
@@ -164,7 +164,7 @@ async def test_a_conversation_is_free_after_the_announced_wait(person: Person) -
     await person.go_on()
 
 
-async def test_a_lease_that_is_renewed_holds_on(person: Person) -> None:
+async def test_a_renewed_lease_stays_valid(person: Person) -> None:
     claim = await person.begin()
     person.clock.advance(LEASE_SECONDS - 1)
     assert await person.conversations.renew(USER, CHAT, claim.turn.run_id, person.clock())
@@ -173,7 +173,7 @@ async def test_a_lease_that_is_renewed_holds_on(person: Person) -> None:
         await person.go_on()
 
 
-async def test_a_lease_that_is_not_renewed_runs_out_and_the_words_of_the_dead_turn_are_kept_once(
+async def test_an_expired_leases_dead_turn_keeps_its_text_once(
     person: Person,
 ) -> None:
     dead = await person.begin(person.turn("I was here"))
@@ -192,7 +192,7 @@ async def test_a_lease_that_is_not_renewed_runs_out_and_the_words_of_the_dead_tu
     assert list((await person.document())["turns"]) == [claim.turn.run_id]
 
 
-async def test_a_dead_turns_partial_answer_is_kept(person: Person) -> None:
+async def test_a_dead_turns_partial_answer_is_stored(person: Person) -> None:
     claim = await person.begin()
     await person.keep(claim, "Half of ")
     await person.keep(claim, "Half of it")
@@ -207,7 +207,7 @@ async def test_a_dead_turns_partial_answer_is_kept(person: Person) -> None:
     ]
 
 
-async def test_a_dead_turn_takes_the_place_of_the_answer_that_it_made_again_if_it_spoke(person: Person) -> None:
+async def test_a_dead_regenerated_turn_replaces_the_answer_only_if_it_has_text(person: Person) -> None:
     first = await person.begin()
     await person.finish(first)
     await person.go_on(replace(person.turn(), text=None))
@@ -221,7 +221,7 @@ async def test_a_dead_turn_takes_the_place_of_the_answer_that_it_made_again_if_i
     assert {each.run_id for each in await person.messages.list_recent(USER, CHAT, 9)} == {spoken.turn.run_id}
 
 
-async def test_a_turn_that_lost_its_lease_keeps_nothing_more(person: Person) -> None:
+async def test_a_turn_that_lost_its_lease_stores_nothing_more(person: Person) -> None:
     slow = await person.begin()
     person.clock.advance(LEASE_SECONDS + 1)
     await person.conversations.recover(await person.go_on())
@@ -247,7 +247,7 @@ async def test_a_reader_finds_how_an_answer_ended(person: Person) -> None:
     assert await state(second) == "ended"
 
 
-async def test_the_words_of_several_dead_turns_are_kept_in_their_order(person: Person) -> None:
+async def test_the_messages_of_several_dead_turns_are_kept_in_order(person: Person) -> None:
     await person.begin(person.turn("one"))
     for text in ("two", "three"):
         person.clock.advance(LEASE_SECONDS + 1)
@@ -257,12 +257,12 @@ async def test_the_words_of_several_dead_turns_are_kept_in_their_order(person: P
     assert await person.said() == [("user", "one"), ("user", "two"), ("user", "three")]
 
 
-async def test_a_turn_that_died_after_it_was_recorded_is_not_kept_twice(
+async def test_a_turn_that_died_after_recording_is_not_stored_twice(
     person: Person, database: AsyncDatabase[Document]
 ) -> None:
     claim = await person.begin()
     await person.finish(claim)
-    # As if the process had died between recording and letting go.
+    # As if the process had died between recording and releasing.
     await database[CONVERSATIONS].update_one({}, {"$set": {f"turns.{claim.turn.run_id}": _kept(claim), "last_seq": 0}})
     assert await person.conversations.recover(await person.go_on()) == 2
     assert await person.said() == [("user", "message 1"), ("assistant", "Yes.")]
@@ -273,7 +273,7 @@ def _kept(claim: ClaimedConversation) -> Document:
     return {"message_id": turn.message_id, "text": turn.text, "started_at": turn.started_at}
 
 
-async def test_a_turn_that_gives_up_lets_go_at_once_and_its_words_are_kept(person: Person) -> None:
+async def test_an_abandoned_turn_releases_its_lease_at_once_and_keeps_its_message(person: Person) -> None:
     claim = await person.begin(person.turn("Hello?"))
     await person.conversations.abandon(claim)
     assert not is_running(await person.document(), person.clock())
@@ -283,7 +283,7 @@ async def test_a_turn_that_gives_up_lets_go_at_once_and_its_words_are_kept(perso
     assert ("user", "Hello?") in await person.said()
 
 
-async def test_a_turn_without_words_of_its_own_leaves_none(person: Person) -> None:
+async def test_a_turn_without_a_message_leaves_none(person: Person) -> None:
     await person.finish(await person.begin())
     regenerating = await person.go_on(NewTurn("run9", "m9", None, person.clock()))
     await person.conversations.abandon(regenerating)
@@ -301,7 +301,7 @@ async def test_a_turn_whose_lease_was_taken_over_records_nothing(person: Person)
     assert await person.said() == [("user", "message 2"), ("assistant", "Yes.")]
 
 
-async def test_a_turn_that_lost_its_lease_does_not_take_back_the_words_that_were_recovered(person: Person) -> None:
+async def test_a_turn_that_lost_its_lease_does_not_delete_recovered_messages(person: Person) -> None:
     slow = await person.begin(person.turn("Do not lose me"))
     person.clock.advance(LEASE_SECONDS + 1)
     quick = await person.go_on()
@@ -310,7 +310,7 @@ async def test_a_turn_that_lost_its_lease_does_not_take_back_the_words_that_were
     assert await person.said() == [("user", "Do not lose me")]
 
 
-async def test_a_turn_that_loses_its_lease_while_it_is_recorded_takes_back_its_answer_alone(
+async def test_a_turn_losing_its_lease_during_recording_removes_only_its_answer(
     person: Person, database: AsyncDatabase[Document]
 ) -> None:
     slow = await person.begin(person.turn("Do not lose me"))
@@ -348,7 +348,7 @@ class StallsWhenInserting:
             await self.meanwhile()
 
 
-async def test_the_claim_of_another_is_not_let_go_by_a_turn_that_lost_it(person: Person) -> None:
+async def test_a_turn_that_lost_its_claim_does_not_release_anothers(person: Person) -> None:
     slow = await person.begin()
     person.clock.advance(LEASE_SECONDS + 1)
     quick = await person.go_on()
@@ -357,7 +357,7 @@ async def test_the_claim_of_another_is_not_let_go_by_a_turn_that_lost_it(person:
     assert await person.conversations.find_running_run(USER, CHAT, person.clock()) == quick.turn.run_id
 
 
-async def test_a_turn_takes_the_place_of_the_one_that_it_replaces(person: Person) -> None:
+async def test_a_turn_takes_the_position_of_the_replaced_one(person: Person) -> None:
     await person.finish(await person.begin(person.turn("first try", "mine")))
     claim = await person.go_on(person.turn("second try", "mine"))
     assert await person.finish(claim, replaced_run="run1")
@@ -366,7 +366,7 @@ async def test_a_turn_takes_the_place_of_the_one_that_it_replaces(person: Person
     assert (asked.content, answered.run_id) == ("second try", "run2")
 
 
-async def test_a_turn_that_failed_to_answer_again_leaves_what_was_and_is_in_nobodys_way(person: Person) -> None:
+async def test_a_failed_regeneration_keeps_the_old_answer_and_blocks_nothing(person: Person) -> None:
     await person.finish(await person.begin())
     slow = await person.go_on(NewTurn("run9", "m9", None, person.clock()))
     person.clock.advance(LEASE_SECONDS + 1)
@@ -377,13 +377,13 @@ async def test_a_turn_that_failed_to_answer_again_leaves_what_was_and_is_in_nobo
     assert await person.finish(quick)
 
 
-async def test_an_answer_is_not_found_by_its_own_id_nor_by_one_that_was_never_posted(person: Person) -> None:
+async def test_an_answer_is_not_found_by_its_own_or_an_unknown_message_id(person: Person) -> None:
     await person.finish(await person.begin())
     assert await person.messages.get_exchange(USER, CHAT, "a-run1") == []
     assert await person.messages.get_exchange(USER, CHAT, "never") == []
 
 
-async def test_a_conversation_that_is_deleted_meanwhile_stays_deleted(
+async def test_a_conversation_deleted_meanwhile_stays_deleted(
     person: Person, database: AsyncDatabase[Document]
 ) -> None:
     await person.finish(await person.begin())
@@ -394,7 +394,7 @@ async def test_a_conversation_that_is_deleted_meanwhile_stays_deleted(
     assert [await database[name].count_documents({}) for name in (CONVERSATIONS, MESSAGES)] == [0, 0]
 
 
-async def test_nothing_of_a_deleted_conversation_is_recorded_in_one_begun_anew(
+async def test_a_deleted_conversations_turn_is_not_recorded_in_a_recreated_one(
     person: Person, database: AsyncDatabase[Document]
 ) -> None:
     slow = await person.begin(person.turn("Do not keep me"))
@@ -409,7 +409,7 @@ async def test_nothing_of_a_deleted_conversation_is_recorded_in_one_begun_anew(
     assert await person.said() == []
 
 
-async def test_an_unknown_or_foreign_conversation_is_not_found(person: Person) -> None:
+async def test_an_unknown_or_another_users_conversation_is_not_found(person: Person) -> None:
     await person.finish(await person.begin())
     stranger = Person(person.conversations, person.clock, "auth0|stranger")
     for ask in (
@@ -427,7 +427,7 @@ async def test_an_unknown_or_foreign_conversation_is_not_found(person: Person) -
     assert len(await person.said()) == 2
 
 
-async def test_two_users_may_have_conversations_of_the_same_id(person: Person) -> None:
+async def test_two_users_may_have_conversations_with_the_same_id(person: Person) -> None:
     stranger = Person(person.conversations, person.clock, "auth0|stranger", turns=50)
     await person.finish(await person.begin())
     await stranger.finish(await stranger.begin())
@@ -459,11 +459,11 @@ async def test_a_conversation_expires_a_year_after_its_last_use_and_its_messages
 
 
 def _date(stored: Any) -> datetime:
-    """The wire server gives a date that was set by an update back as words."""
+    """The wire server returns a date that was set by an update as text."""
     return stored if isinstance(stored, datetime) else datetime.fromisoformat(stored).replace(tzinfo=UTC)
 
 
-async def test_messages_are_read_in_pages_the_newest_first_each_in_order(person: Person) -> None:
+async def test_messages_are_read_in_pages_from_the_newest_and_in_order_within(person: Person) -> None:
     await person.finish(await person.begin())
     for _ in range(2):
         await person.finish(await person.go_on())
@@ -472,7 +472,7 @@ async def test_messages_are_read_in_pages_the_newest_first_each_in_order(person:
     assert [message.seq for message in [*older, *newest]] == [1, 2, 3, 4, 5, 6]
 
 
-async def test_a_message_comes_back_as_it_was_kept(person: Person) -> None:
+async def test_a_message_is_read_as_it_was_stored(person: Person) -> None:
     claim = await person.begin(person.turn("Ünïcode \0 \U0001f44b\n  two"))
     kept = exchange_of(claim)
     await person.finish(claim)
@@ -489,7 +489,7 @@ async def test_a_message_comes_back_as_it_was_kept(person: Person) -> None:
         ("word " * 30, ("word " * 16).strip() + "…"),
     ],
 )
-async def test_a_conversation_is_named_from_its_first_message(person: Person, text: str, title: str) -> None:
+async def test_a_conversation_is_titled_from_its_first_message(person: Person, text: str, title: str) -> None:
     assert make_title(text) == title
     await person.begin(person.turn(text))
     [listed] = await person.conversations.list_recent(USER, 9)

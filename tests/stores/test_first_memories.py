@@ -74,7 +74,7 @@ class Sleep:
 
 @pytest.fixture
 async def memories(database: AsyncDatabase[Document]) -> Memories:
-    """Twenty salient ones, and of little importance one that is near by words and one that is near by meaning."""
+    """Twenty salient memories, and two of little importance: one similar in words and one in meaning."""
     memories = Memories.of(database)
     for n in range(20):
         await memories.add(USER, a_memory(f"salient{n:02}", f"fact {n}", 1.0), f"h{n}", [1.0, 0.0], NOW - n)
@@ -99,7 +99,7 @@ async def first(
 SALIENT = [f"salient{n:02}" for n in range(MOST_SALIENT)]
 
 
-async def test_with_a_vector_in_time_the_best_are_those_by_words_and_by_meaning(memories: Memories) -> None:
+async def test_with_a_vector_in_time_the_best_memories_combine_words_and_meaning(memories: Memories) -> None:
     found = await first(memories, Embeddings(at_once), Sleep(over=False))
     assert found[:MOST_SALIENT] == SALIENT
     assert {"words", "meaning"} < {*found[MOST_SALIENT:]}
@@ -109,7 +109,7 @@ async def test_with_a_vector_in_time_the_best_are_those_by_words_and_by_meaning(
 @pytest.mark.parametrize(
     ("answer", "over"), [(never, True), (down, False)], ids=["the vector is late", "there is none"]
 )
-async def test_without_one_the_best_are_those_by_words(
+async def test_without_a_vector_the_best_memories_are_those_by_words(
     memories: Memories, answer: Callable[[], Awaitable[list[float]]], over: bool
 ) -> None:
     embeddings, sleep = Embeddings(answer), Sleep(over)

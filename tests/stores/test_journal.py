@@ -1,4 +1,4 @@
-"""The journal of consolidations, and its memories meanwhile: per user, with ids and numbers only."""
+"""The journal of consolidations, and its memories in the meantime: per user, with only ids and numbers."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ async def remember(memories: Memories, id: str, content: str = "", user_id: str 
 # --- the journal ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_run_is_planned_once_and_read_as_it_was_planned(journal: Journal) -> None:
+async def test_a_run_is_planned_once_and_read_as_planned(journal: Journal) -> None:
     assert await journal.add(planned())
     assert not await journal.add(planned(replacements=()))
     assert await journal.get(USER, "night1") == planned()
@@ -68,23 +68,23 @@ async def test_a_run_is_planned_once_and_read_as_it_was_planned(journal: Journal
         await journal.get("auth0|stranger", "night1")
 
 
-async def test_users_have_each_a_run_of_the_same_night(journal: Journal) -> None:
+async def test_each_user_has_their_own_run_of_a_night(journal: Journal) -> None:
     assert await journal.add(planned())
     assert await journal.add(planned(user_id="auth0|stranger", left=3))
     assert [each.left for each in await journal.list_all(USER)] == [0]
 
 
-async def test_the_runs_of_a_user_come_oldest_first(journal: Journal) -> None:
+async def test_a_users_runs_are_listed_oldest_first(journal: Journal) -> None:
     for run_id, created in (("night3", NOW + 2), ("night1", NOW), ("night2", NOW + 1)):
         await journal.add(planned(run_id, created=created))
     assert [each.run_id for each in await journal.list_all(USER)] == ["night1", "night2", "night3"]
 
 
-async def test_memories_merged_into_one_stay_apart_from_each_other() -> None:
+async def test_memories_merged_into_one_are_kept_apart() -> None:
     assert planned().pairs_kept_apart == {frozenset(pair) for pair in ("ab", "ac", "bc", "de")}
 
 
-async def test_a_run_that_ended_is_finished_and_forgets_what_it_compared(journal: Journal) -> None:
+async def test_an_ended_run_is_finished_and_drops_its_comparisons(journal: Journal) -> None:
     await journal.add(planned())
     assert find_unfinished(await journal.list_all(USER)) == planned()
     await journal.end(planned(), "applied", NOW)
@@ -93,7 +93,7 @@ async def test_a_run_that_ended_is_finished_and_forgets_what_it_compared(journal
     assert find_unfinished(await journal.list_all(USER)) is None
 
 
-async def test_a_run_is_kept_for_a_year_and_what_was_undone_for_good(
+async def test_a_run_is_kept_for_a_year_and_an_undo_for_good(
     journal: Journal, database: AsyncDatabase[Document]
 ) -> None:
     await journal.add(planned())
@@ -145,7 +145,7 @@ async def test_an_undone_merge_restores_the_replaced_memory(
     assert not await merges.undo_replacement(USER, "goes", "stays", "night1")
 
 
-async def test_a_count_is_taken_in_once_and_beside_a_reinforcement(
+async def test_a_merged_count_is_added_once_despite_a_concurrent_reinforcement(
     memories: Memories, database: AsyncDatabase[Document], merges: Merges
 ) -> None:
     await remember(memories, "stays", importance=0.2, count=2, last_seen=NOW)
@@ -163,7 +163,7 @@ async def test_a_count_is_taken_in_once_and_beside_a_reinforcement(
     assert document["salience"] == pytest.approx(salience(0.7, NOW))
 
 
-async def test_a_merged_memory_holds_as_long_as_the_one_it_became(memories: Memories, merges: Merges) -> None:
+async def test_a_merged_memory_counts_as_long_as_its_replacement(memories: Memories, merges: Merges) -> None:
     for name in ("first", "second", "third"):
         await remember(memories, name)
     await merges.replace(USER, "first", "second", "merged", "night1", NOW)
@@ -175,7 +175,7 @@ async def test_a_merged_memory_holds_as_long_as_the_one_it_became(memories: Memo
     assert not await merges.is_current("auth0|stranger", "first", "night3")
 
 
-async def test_outdated_memories_are_marked_for_their_own_user_alone(memories: Memories, merges: Merges) -> None:
+async def test_outdated_memories_are_marked_only_for_their_user(memories: Memories, merges: Merges) -> None:
     for user in (USER, "auth0|stranger"):
         await remember(memories, f"old of {user}", user_id=user, importance=0.1, last_seen=NOW)
     ids = [f"old of {USER}", "old of auth0|stranger"]

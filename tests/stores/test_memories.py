@@ -49,7 +49,7 @@ async def ids(memories: Memories, limit: int = 20) -> list[str]:
     return [memory.id for memory in await memories.most_salient(USER, limit)]
 
 
-async def test_the_most_salient_come_first(memories: Memories, database: AsyncDatabase[Document]) -> None:
+async def test_the_most_salient_memories_come_first(memories: Memories, database: AsyncDatabase[Document]) -> None:
     await database[COLLECTION].insert_many(
         [
             remembered("old", importance=0.5, days_ago=200),
@@ -62,7 +62,7 @@ async def test_the_most_salient_come_first(memories: Memories, database: AsyncDa
     assert await ids(memories, limit=2) == ["vital", "new"]
 
 
-async def test_only_what_holds_is_remembered(memories: Memories, database: AsyncDatabase[Document]) -> None:
+async def test_only_active_memories_of_the_user_are_read(memories: Memories, database: AsyncDatabase[Document]) -> None:
     await database[COLLECTION].insert_many(
         [
             remembered("holds"),
@@ -90,7 +90,7 @@ async def test_a_session_start_reads_no_vectors(
     assert [command["filter"]["user_id"] for command in (salient, withdrawn)] == [USER, USER]
 
 
-async def test_a_memory_says_what_it_is_and_what_it_rests_on(
+async def test_a_memory_is_read_with_its_type_and_evidence(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
     more = {
@@ -108,9 +108,7 @@ async def test_a_memory_says_what_it_is_and_what_it_rests_on(
     assert memory == expected
 
 
-async def test_the_last_withdrawal_is_told_whoever_was_active_since(
-    memories: Memories, database: AsyncDatabase[Document]
-) -> None:
+async def test_the_last_withdrawal_of_a_memory_is_found(memories: Memories, database: AsyncDatabase[Document]) -> None:
     assert await memories.tombstones.last_withdrawn_at(USER) is None
     await database[COLLECTION].insert_many(
         [
@@ -123,7 +121,7 @@ async def test_the_last_withdrawal_is_told_whoever_was_active_since(
     assert await memories.tombstones.last_withdrawn_at(USER) == NOW - 0.25
 
 
-async def test_a_search_joins_words_and_meaning_lets_salience_decide_between_equals_and_shows_why(
+async def test_a_search_combines_words_and_meaning_and_breaks_ties_by_salience(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
     await database[COLLECTION].insert_many(
@@ -145,7 +143,7 @@ async def test_a_search_joins_words_and_meaning_lets_salience_decide_between_equ
     ]
 
 
-async def test_memories_near_by_words_are_compared_with_their_nearness_by_meaning(
+async def test_memories_found_by_words_have_their_similarity_in_meaning(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
     near = [a_memory(f"n{n}", f"owns a bike number {n}") for n in range(60)]
@@ -159,7 +157,7 @@ async def test_memories_near_by_words_are_compared_with_their_nearness_by_meanin
     assert found[1].memory.id == "n0"
 
 
-async def test_the_newest_memories_are_compared_even_if_the_index_lacks_them(
+async def test_the_newest_memories_are_compared_even_if_not_yet_indexed(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
     await memories.add(USER, a_memory("mine", "likes trains"), "h1", [1.0, 0.0], NOW)
@@ -173,7 +171,7 @@ async def test_the_newest_memories_are_compared_even_if_the_index_lacks_them(
     assert [(each.memory.id, each.cosine) for each in near] == [("mine", 1.0)]
 
 
-async def test_the_same_is_stored_once_whoever_stores_it_at_the_same_moment(memories: Memories) -> None:
+async def test_a_memory_stored_concurrently_is_stored_once(memories: Memories) -> None:
     stored = await asyncio.gather(
         *(memories.add(USER, a_memory(f"m{n}", "likes trains"), "h1", [1.0, 0.0], NOW) for n in range(20))
     )
@@ -181,7 +179,7 @@ async def test_the_same_is_stored_once_whoever_stores_it_at_the_same_moment(memo
 
 
 @pytest.mark.thorough
-async def test_a_session_start_reads_the_same_with_a_hundred_memories_and_with_thousands(
+async def test_a_session_start_reads_as_much_with_100_memories_as_with_thousands(
     memories: Memories, database: AsyncDatabase[Document], replies: Replies
 ) -> None:
     read = []
@@ -197,7 +195,7 @@ async def test_a_session_start_reads_the_same_with_a_hundred_memories_and_with_t
 
 
 @pytest.mark.thorough
-async def test_one_memory_among_thousands_of_others_is_found_and_theirs_are_not_read(
+async def test_one_memory_is_found_without_reading_thousands_of_other_users(
     memories: Memories,
     database: AsyncDatabase[Document],
     replies: Replies,
@@ -215,7 +213,7 @@ async def test_one_memory_among_thousands_of_others_is_found_and_theirs_are_not_
 
 
 @pytest.mark.parametrize(("status", "is_replaced"), [("unchecked", True), ("forgotten", False), ("superseded", False)])
-async def test_a_judged_version_replaces_an_unchecked_memory_only(
+async def test_a_judged_version_replaces_only_an_unchecked_memory(
     database: AsyncDatabase[Document], status: str, is_replaced: bool
 ) -> None:
     await database[COLLECTION].insert_one(remembered("lisbon", content="Lives in Lisbon.", status=status))

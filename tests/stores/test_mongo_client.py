@@ -1,4 +1,4 @@
-"""Private methods have no promise to stay: another version of pymongo is read before it is installed."""
+"""Private methods are not guaranteed to stay: another version of pymongo is reviewed before it is installed."""
 
 from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""The rule hears every command of the package, and makes a test fail."""
+"""The rule sees every command of the package, and fails the test."""
 
 import asyncio
 import os
@@ -21,7 +21,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.anyio
-async def test_a_command_is_heard_with_the_line_that_sent_it(database: AsyncDatabase[Document], watch: Watch) -> None:
+async def test_a_command_is_reported_with_the_line_that_sent_it(
+    database: AsyncDatabase[Document], watch: Watch
+) -> None:
     memories = Memories.of(database)
     await memories.most_salient(USER, 3)
     assert watch.complaints() == []
@@ -32,13 +34,13 @@ async def test_a_command_is_heard_with_the_line_that_sent_it(database: AsyncData
 
 
 @pytest.mark.anyio
-async def test_a_command_of_a_test_itself_is_not_judged(database: AsyncDatabase[Document], watch: Watch) -> None:
+async def test_a_command_sent_by_a_test_itself_is_not_checked(database: AsyncDatabase[Document], watch: Watch) -> None:
     await database["candidates_enhanced"].insert_one({"_id": "one"})
     assert await database["brand_new"].count_documents({}) == 0
     assert watch.complaints() == []
 
 
-def test_a_command_is_judged_whose_sender_cannot_be_told(mongodb_uri: str, watch: Watch) -> None:
+def test_a_command_of_an_unknown_sender_is_checked(mongodb_uri: str, watch: Watch) -> None:
     async def ask() -> None:
         async with AsyncMongoClient[Document](mongodb_uri, event_listeners=[watch]) as client:
             await asyncio.create_task(client["qwestly_test_rule"]["agent_signals"].find_one({}))
@@ -79,9 +81,7 @@ def test_of_nobody() -> None:
 
 
 @pytest.mark.nightly
-def test_a_test_fails_during_which_everybody_was_asked_for_and_a_run_in_which_it_came_later(
-    mongodb_uri: str, tmp_path: Path
-) -> None:
+def test_an_unmarked_query_across_users_fails_its_test_or_the_run(mongodb_uri: str, tmp_path: Path) -> None:
     file = tmp_path / "test_house.py"
     file.write_text(A_HOUSE.replace("MONGODB_URI", repr(mongodb_uri)))
     pytest_ = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", "-c", "pyproject.toml"]

@@ -46,7 +46,7 @@ async def keep(database: AsyncDatabase[Document], collection: str, user_id: str 
     await database[collection].insert_one({"_id": f"{collection}-{count}", "user_id": user_id, **PRIVATE, **fields})
 
 
-async def test_fields_outside_of_the_allow_list_are_never_read(
+async def test_fields_outside_the_allow_list_are_never_read(
     profiles: Profiles, database: AsyncDatabase[Document], sent: Sent
 ) -> None:
     for collection, fields in READ_FIELDS.items():
@@ -66,12 +66,12 @@ async def test_fields_outside_of_the_allow_list_are_never_read(
         assert command["filter"]["user_id"] == USER
 
 
-def test_pay_and_contact_are_not_on_the_list() -> None:
+def test_pay_and_contact_details_are_not_on_the_allow_list() -> None:
     listed = {name for fields in READ_FIELDS.values() for name in fields}
     assert not [name for name in listed if any(word in name for word in ("salary", "pay", "email", "phone", "address"))]
 
 
-async def test_the_parts_of_a_profile_are_told_together_the_latest_job_first(
+async def test_a_profiles_parts_are_read_together_latest_job_first(
     profiles: Profiles, database: AsyncDatabase[Document]
 ) -> None:
     await keep(database, CANDIDATES, name="Ada", years_of_experience=0)
@@ -99,7 +99,7 @@ async def test_the_parts_of_a_profile_are_told_together_the_latest_job_first(
     }
 
 
-async def test_summaries_and_the_texts_of_cards_are_told_without_what_nobody_sees(
+async def test_summaries_and_card_texts_are_read_without_hidden_text(
     profiles: Profiles, database: AsyncDatabase[Document]
 ) -> None:
     await keep(database, PROFILE_CACHE, summary="Builds payments.", strengths=["APIs"])
@@ -116,9 +116,7 @@ async def test_summaries_and_the_texts_of_cards_are_told_without_what_nobody_see
     assert await profiles.get_career(USER) == {}
 
 
-async def test_a_user_nobody_has_heard_of_has_an_empty_profile(
-    profiles: Profiles, database: AsyncDatabase[Document]
-) -> None:
+async def test_an_unknown_user_has_an_empty_profile(profiles: Profiles, database: AsyncDatabase[Document]) -> None:
     theirs = {"name": "Stranger", "company": "Theirs", "url": "theirs", "roles": ["x"], "draft_id": "d", "text": "x"}
     for collection in READ_FIELDS:
         await keep(database, collection, "auth0|stranger", **theirs)
@@ -128,7 +126,7 @@ async def test_a_user_nobody_has_heard_of_has_an_empty_profile(
 
 
 @pytest.mark.thorough
-async def test_a_career_of_a_hundred_jobs_is_told_by_its_latest(
+async def test_only_the_latest_of_a_hundred_jobs_are_read(
     profiles: Profiles, database: AsyncDatabase[Document]
 ) -> None:
     for year in range(1990, 1990 + STINTS_LIMIT + 5):
@@ -154,7 +152,7 @@ async def test_any_value_of_the_candidate_app_can_be_serialized_for_a_model(
     assert "65a000000000000000000001" not in told
 
 
-async def test_a_field_that_the_candidate_app_names_otherwise_is_mended_in_one_place(
+async def test_a_field_renamed_by_the_candidate_app_is_mapped_in_one_place(
     profiles: Profiles, database: AsyncDatabase[Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(READ_FIELDS, CANDIDATES, {"headline": "professionalHeadline"})  # type: ignore[arg-type]
@@ -168,7 +166,7 @@ async def test_a_field_that_the_candidate_app_names_otherwise_is_mended_in_one_p
     assert await profiles.card_shown_first(USER) == "card_1"
 
 
-async def test_a_section_without_claims_or_heading_is_told_as_it_is(
+async def test_a_section_without_claims_or_heading_is_read_unchanged(
     profiles: Profiles, database: AsyncDatabase[Document]
 ) -> None:
     await keep(database, CARDS, card_id="card_1", sections=[{"heading": "No interview yet"}, "text", None])

@@ -37,7 +37,7 @@ async def test_a_record_is_added_once_with_its_event(applications: Applications,
         await applications.get("auth0|stranger", "app_1")
 
 
-async def test_a_record_deleted_while_its_event_is_copied_leaves_none(
+async def test_a_record_deleted_while_its_event_is_copied_leaves_no_event(
     applications: Applications, database: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = AsyncCollection.bulk_write
@@ -51,7 +51,7 @@ async def test_a_record_deleted_while_its_event_is_copied_leaves_none(
     assert await database["agent_activity"].find({"user_id": USER}).to_list() == []
 
 
-async def test_nested_data_is_a_text_and_the_retention_counts_from_its_date(
+async def test_nested_data_is_stored_as_text_and_retention_starts_at_its_date(
     applications: Applications, database: Any
 ) -> None:
     await applications.add_or_get(nurse())
@@ -63,7 +63,7 @@ async def test_nested_data_is_a_text_and_the_retention_counts_from_its_date(
     assert document["revision"] == 1
 
 
-async def test_a_document_of_an_earlier_version_is_read(applications: Applications, database: Any) -> None:
+async def test_a_document_from_an_earlier_version_is_read(applications: Applications, database: Any) -> None:
     old = {"_id": "app_1", "user_id": USER, "job_id": "job_1", "title": "Nurse", "history": "[]", "gone": 1}
     await database[APPLICATIONS].insert_one({**old, "created_at": NOW, "updated_at": NOW})
     assert await applications.get(USER, "app_1") == nurse()
@@ -77,7 +77,7 @@ async def test_a_revision_is_replaced_once(applications: Applications) -> None:
     assert (await applications.get(USER, "app_1")).notes == "first"
 
 
-async def test_a_change_is_tried_again_on_the_current_version_until_it_is_written() -> None:
+async def test_a_conflicting_change_is_retried_on_the_current_version() -> None:
     versions, conflicts = [1], [7]
 
     async def read() -> int:
@@ -95,7 +95,7 @@ async def test_a_change_is_tried_again_on_the_current_version_until_it_is_writte
     assert await compare_and_set(read, lambda each: each, write) == (8, False)
 
 
-async def test_a_change_that_always_conflicts_says_so_after_ten_tries() -> None:
+async def test_a_change_that_always_conflicts_fails_after_ten_tries() -> None:
     tries: list[int] = []
 
     async def read() -> int:

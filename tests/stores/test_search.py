@@ -1,4 +1,4 @@
-"""Search finds the best of what is the user's, however the server can search."""
+"""Search finds the user's best results, whatever the server's search supports."""
 
 import math
 import random
@@ -48,7 +48,7 @@ async def found(search: Searchable, vector: Sequence[float] | None, words: str =
     return [match.document["_id"] for match in await search.find_nearest(MINE, words, vector, limit)]
 
 
-async def test_the_nearest_by_comparing_are_the_nearest(database: AsyncDatabase[Document]) -> None:
+async def test_the_nearest_documents_are_found_by_comparing(database: AsyncDatabase[Document]) -> None:
     chance = random.Random(7)
     vectors = {f"t{n}": vector_of(chance) for n in range(60)}
     await database["things"].insert_many(
@@ -64,7 +64,7 @@ async def test_the_nearest_by_comparing_are_the_nearest(database: AsyncDatabase[
         assert [match.place.meaning for match in results] == [*range(1, 11)]
 
 
-async def test_found_documents_come_without_their_vectors(database: AsyncDatabase[Document]) -> None:
+async def test_found_documents_have_no_vectors(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_one(thing("a", "trains", [1.0, 0.0], title="T"))
     for vector in ([1.0, 0.0], None):
         [match] = await searchable(database).find_nearest(MINE, "trains", vector, 3)
@@ -93,13 +93,13 @@ async def test_documents_found_by_words_and_meaning_precede_those_found_by_eithe
     assert results[0].place.total == pytest.approx(0.7 + 0.3 * (second - least) / (1 - least))
 
 
-async def test_the_words_of_all_count_however_far_they_are_by_meaning(database: AsyncDatabase[Document]) -> None:
+async def test_documents_are_found_by_words_however_distant_in_meaning(database: AsyncDatabase[Document]) -> None:
     near = [thing(f"near{n:03}", "planes", [1.0, n / 1_000]) for n in range(300)]
     await database["things"].insert_many([*near, thing("told", "Plays the oboe", [-1.0, 0.0])])
     assert "told" in await found(searchable(database), [1.0, 0.0], "oboe", limit=10)
 
 
-async def test_a_rare_word_says_more_than_a_common_one_and_a_short_text_more_than_a_long_one(
+async def test_rare_words_and_short_texts_weigh_more(
     database: AsyncDatabase[Document],
 ) -> None:
     common = [thing(f"c{n}", f"Worked with Python in year {n}") for n in range(9)]
@@ -145,12 +145,12 @@ async def test_documents_without_a_vector_are_found_by_their_words_among_those_w
     assert set(await found(searchable(database), [1.0, 0.0], "trains", limit=2)) == {"near", "words"}
 
 
-async def test_where_nothing_has_a_vector_words_decide(database: AsyncDatabase[Document]) -> None:
+async def test_documents_are_ranked_by_words_if_none_has_a_vector(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_many([thing("b", "boats"), thing("t", "trains to Lagos")])
     assert (await found(searchable(database), [1.0, 0.0], "trains", limit=1)) == ["t"]
 
 
-async def test_among_equals_the_preferred_one_comes_first(database: AsyncDatabase[Document]) -> None:
+async def test_the_preferred_one_of_equal_results_comes_first(database: AsyncDatabase[Document]) -> None:
     one, other = thing("one", "trains", [0.9, 0.1]), thing("other", "Trains!", [0.9, 0.1])
     for preferred in ("one", "other"):
         await database["things"].delete_many(MINE)
@@ -159,9 +159,7 @@ async def test_among_equals_the_preferred_one_comes_first(database: AsyncDatabas
         assert await found(search, [1.0, 0.0], "trains") == [preferred, "other" if preferred == "one" else "one"]
 
 
-async def test_without_a_query_vector_those_that_share_no_word_are_not_found(
-    database: AsyncDatabase[Document], sent: Sent
-) -> None:
+async def test_without_a_query_vector_a_shared_word_is_required(database: AsyncDatabase[Document], sent: Sent) -> None:
     await database["things"].insert_many(
         [
             thing("one", "Trains are slow", [1.0, 0.0]),
@@ -176,12 +174,12 @@ async def test_without_a_query_vector_those_that_share_no_word_are_not_found(
     assert (len(sent.named("aggregate")), sent.named("find")) == (2, [])  # one round trip each
 
 
-async def test_a_query_that_is_nowhere_near_still_finds_the_nearest(database: AsyncDatabase[Document]) -> None:
+async def test_a_distant_query_still_finds_the_nearest(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_one(thing("opposite", vector=[-1.0, 0.0]))
     assert await found(searchable(database), [1.0, 0.0]) == ["opposite"]
 
 
-async def test_a_vector_of_nothing_is_far_from_everything(database: AsyncDatabase[Document]) -> None:
+async def test_a_zero_vector_is_far_from_everything(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_many([thing("zero", vector=[0.0, 0.0]), thing("near", vector=[1.0, 0.1])])
     assert await found(searchable(database), [1.0, 0.0]) == ["near", "zero"]
     assert await found(searchable(database), [0.0, 0.0])
@@ -193,7 +191,7 @@ async def test_a_vector_of_another_model_does_not_break_the_search(database: Asy
     assert {each.document["_id"]: each.place.meaning for each in results} == {"old": None, "new": 1}
 
 
-async def test_nothing_is_found_in_nothing(database: AsyncDatabase[Document]) -> None:
+async def test_an_empty_collection_gives_no_results(database: AsyncDatabase[Document]) -> None:
     for vector in ([1.0, 0.0], None):
         assert await found(searchable(database), vector, "trains") == []
 
@@ -251,7 +249,7 @@ async def test_a_search_of_messages_sends_its_vector_as_int8(database: AsyncData
     ],
     ids=["memories", "documents"],
 )
-async def test_each_search_that_is_sent_filters_inside_its_first_stage(
+async def test_each_search_filters_inside_its_first_stage(
     database: AsyncDatabase[Document], sent: Sent, search: Any, index: str, filter: dict[str, str]
 ) -> None:
     await search(database, [1.0, 0.0])
@@ -262,7 +260,7 @@ async def test_each_search_that_is_sent_filters_inside_its_first_stage(
     assert all(filter_of(command["pipeline"]) == filter for command in sent.commands)
 
 
-async def test_a_search_by_words_asks_the_index_for_what_holds_of_the_user(
+async def test_a_text_search_filters_by_user_and_status_in_the_index(
     database: AsyncDatabase[Document], sent: Sent
 ) -> None:
     await Memories.of(database).find_near(USER, [("trains", [1.0, 0.0])], 5)
@@ -330,7 +328,7 @@ def with_indexes(indexes: Indexes) -> Searchable:
 A, B, C = thing("a", "a train"), thing("b", "trains"), thing("c", "trams")
 
 
-async def test_where_the_server_can_both_searches_are_its_own_and_joined_here() -> None:
+async def test_the_server_runs_both_searches_if_supported_and_we_merge_them() -> None:
     indexes = Indexes(words=[B, A], meaning=[C, B])
     results = await with_indexes(indexes).find_nearest(MINE, "trains", [1.0, 0.0], 3)
     assert [(each.document, each.place) for each in results] == [
@@ -341,20 +339,20 @@ async def test_where_the_server_can_both_searches_are_its_own_and_joined_here() 
     assert sorted(indexes.asked) == ["$search", "$vectorSearch"]
 
 
-async def test_a_document_that_only_the_index_still_gives_to_the_user_is_not_found() -> None:
+async def test_a_document_only_a_stale_index_assigns_to_the_user_is_not_found() -> None:
     indexes = Indexes(words=[A, {**B, "user_id": None}], meaning=[A])
     assert await found(with_indexes(indexes), [1.0, 0.0], "trains") == ["a"]
 
 
 @pytest.mark.parametrize("vector", [[1.0, 0.0], None], ids=["by meaning", "by words"])
-async def test_an_index_that_is_not_there_yet_answers_with_nothing_and_words_are_compared_here(
+async def test_an_empty_result_of_a_missing_index_falls_back_to_comparing_words(
     vector: list[float] | None,
 ) -> None:
     indexes = Indexes(words=[], meaning=[C], there=[C, B])
     assert "b" in await found(with_indexes(indexes), vector, "trains")
 
 
-async def test_an_index_that_has_answered_is_believed_where_it_finds_nothing() -> None:
+async def test_an_empty_result_is_trusted_from_an_index_that_answered_before() -> None:
     indexes = Indexes(words=[B], meaning=[], there=[B])
     search = with_indexes(indexes)
     await found(search, None, "trains")
@@ -363,7 +361,7 @@ async def test_an_index_that_has_answered_is_believed_where_it_finds_nothing() -
     assert "$match" not in indexes.asked
 
 
-async def test_a_server_that_cannot_is_asked_once(database: AsyncDatabase[Document], sent: Sent) -> None:
+async def test_a_server_without_search_is_asked_only_once(database: AsyncDatabase[Document], sent: Sent) -> None:
     search = Searchable(database["things"], "things_vector_index", "vector", "text", words_index="things_search_index")
     for _ in range(3):
         await search.find_nearest(MINE, "trains", [1.0, 0.0], 2)
@@ -371,7 +369,7 @@ async def test_a_server_that_cannot_is_asked_once(database: AsyncDatabase[Docume
     assert sorted(asked) == ["$match"] * 3 + ["$search", "$vectorSearch"]
 
 
-async def test_a_search_that_took_too_long_once_does_not_turn_the_index_off() -> None:
+async def test_a_single_timeout_does_not_disable_the_index() -> None:
     indexes = Indexes(words=[A], meaning=ExecutionTimeout("operation exceeded time limit", 50), there=[B])
     search = with_indexes(indexes)
     await search.find_nearest(MINE, "trains", [1.0, 0.0], 2)
@@ -382,7 +380,7 @@ async def test_a_search_that_took_too_long_once_does_not_turn_the_index_off() ->
 # --- kept in the process ----------------------------------------------------------------------------------------------
 
 
-async def test_a_vector_is_read_once_and_a_text_each_time(
+async def test_vectors_are_cached_and_texts_read_each_time(
     database: AsyncDatabase[Document], sent: Sent, replies: Replies
 ) -> None:
     await database["things"].insert_many([thing(f"t{n}", "trains", to_binary([1.0] * 512)) for n in range(20)])
@@ -394,7 +392,7 @@ async def test_a_vector_is_read_once_and_a_text_each_time(
     assert replies.bytes < 23 * 512
 
 
-async def test_new_documents_are_found_beside_those_in_the_cache(database: AsyncDatabase[Document]) -> None:
+async def test_new_documents_are_found_along_with_cached_ones(database: AsyncDatabase[Document]) -> None:
     search = searchable(database)
     await database["things"].insert_one(thing("old", "trains", [0.9, 0.1]))
     assert await found(search, [1.0, 0.0]) == ["old"]
@@ -402,7 +400,7 @@ async def test_new_documents_are_found_beside_those_in_the_cache(database: Async
     assert await found(search, [1.0, 0.0]) == ["new", "old"]
 
 
-async def test_changed_and_deleted_documents_are_not_answered_from_the_cache(
+async def test_changed_and_deleted_documents_are_not_served_from_the_cache(
     database: AsyncDatabase[Document],
 ) -> None:
     search = searchable(database)
@@ -417,7 +415,7 @@ async def test_changed_and_deleted_documents_are_not_answered_from_the_cache(
     assert await found(search, [0.0, 1.0]) == ["other", "near"]
 
 
-async def test_the_cache_is_bounded_and_changes_no_answer(database: AsyncDatabase[Document]) -> None:
+async def test_the_cache_is_bounded_and_never_changes_results(database: AsyncDatabase[Document]) -> None:
     chance = random.Random(3)
     await database["things"].insert_many([thing(f"t{n}", f"train {n}", vector_of(chance, 256)) for n in range(50)])
     bounded, free = searchable(database), searchable(database)
@@ -430,7 +428,7 @@ async def test_the_cache_is_bounded_and_changes_no_answer(database: AsyncDatabas
 
 @pytest.mark.parametrize("odd", [{"text": None}, {}], ids=["null", "absent"])
 @pytest.mark.parametrize("vector", [[1.0, 0.0], None], ids=["by meaning", "by words"])
-async def test_a_document_of_the_candidate_app_without_a_text_does_not_hide_the_others(
+async def test_a_candidate_app_document_without_text_does_not_hide_others(
     database: AsyncDatabase[Document], odd: Document, vector: list[float] | None
 ) -> None:
     good = {"_id": "good", "user_id": USER, "text": "I like trains", "embedding": [1.0, 0.0]}

@@ -19,33 +19,33 @@ def signals(database: AsyncDatabase[Document]) -> Signals:
     return Signals(database)
 
 
-async def test_nothing_is_stopped_until_somebody_says_so(signals: Signals) -> None:
+async def test_nothing_is_stopped_by_default(signals: Signals) -> None:
     assert await signals.list_stopped(USER, ["r1"]) == set()
 
 
-async def test_a_run_is_stopped_and_no_other(signals: Signals) -> None:
+async def test_only_the_given_run_is_stopped(signals: Signals) -> None:
     await signals.stop(USER, "r1")
     await signals.stop(USER, "r3")
     assert await signals.list_stopped(USER, ["r1", "r2", "r3"]) == {"r1", "r3"}
 
 
-async def test_nobody_stops_anothers_run(signals: Signals) -> None:
+async def test_a_user_cannot_stop_another_users_run(signals: Signals) -> None:
     await signals.stop("auth0|stranger", "r1")
     assert await signals.list_stopped(USER, ["r1"]) == set()
 
 
-async def test_stopping_twice_is_stopping(signals: Signals) -> None:
+async def test_stopping_is_idempotent(signals: Signals) -> None:
     await asyncio.gather(*(signals.stop(USER, "r1") for _ in range(5)))
     assert await signals.list_stopped(USER, ["r1"]) == {"r1"}
 
 
-async def test_the_stops_that_were_read_long_ago_are_forgotten(signals: Signals) -> None:
+async def test_stops_read_long_ago_are_dropped(signals: Signals) -> None:
     for n in range(STOPS_KEPT + 1):
         await signals.stop(USER, f"r{n}")
     assert await signals.list_stopped(USER, ["r0", "r1", f"r{STOPS_KEPT}"]) == {"r1", f"r{STOPS_KEPT}"}
 
 
-async def test_a_receipt_that_comes_after_the_release_turns_no_brake_on_and_is_kept(signals: Signals) -> None:
+async def test_a_receipt_after_the_release_is_stored_without_setting_the_brake(signals: Signals) -> None:
     await signals.turn_brake_on(USER, 1.0)
     await signals.save_receipt(USER, 1.0, {"stopped": ["r1"]})
     await signals.turn_brake_off(USER, 2.0)
@@ -55,7 +55,7 @@ async def test_a_receipt_that_comes_after_the_release_turns_no_brake_on_and_is_k
     assert (own.receipt_since, own.receipt) == (1.0, {"stopped": ["r1", "r2"]})
 
 
-async def test_a_receipt_of_an_earlier_brake_is_not_that_of_the_next(signals: Signals) -> None:
+async def test_a_receipt_of_an_earlier_brake_does_not_belong_to_the_next(signals: Signals) -> None:
     await signals.turn_brake_on(USER, 1.0)
     await signals.turn_brake_off(USER, 1.5)
     await signals.turn_brake_on(USER, 2.0)
@@ -65,13 +65,13 @@ async def test_a_receipt_of_an_earlier_brake_is_not_that_of_the_next(signals: Si
     assert (own.brake_since, own.receipt_since, own.receipt) == (2.0, 2.0, {"stopped": ["r2"]})
 
 
-async def test_a_brake_that_is_turned_on_again_keeps_its_first_moment(signals: Signals) -> None:
+async def test_a_brake_set_again_keeps_its_first_time(signals: Signals) -> None:
     await signals.turn_brake_on(USER, 1.0)
     await signals.turn_brake_on(USER, 2.0)
     assert (await signals.read(USER))[0].brake_since == 1.0
 
 
-async def test_everybodys_brake_is_read_with_ones_own_signals(signals: Signals) -> None:
+async def test_the_global_brake_is_read_with_a_users_own_signals(signals: Signals) -> None:
     await signals.stop(USER, "r1")
     await signals.turn_brake_on(EVERYBODY, 1.0)
     own, everybody = await signals.read(USER)
@@ -82,6 +82,6 @@ async def test_everybodys_brake_is_read_with_ones_own_signals(signals: Signals) 
     assert await signals.list_stopped(USER, ["r1"]) == {"r1"}
 
 
-async def test_a_release_without_a_brake_is_none(signals: Signals) -> None:
+async def test_releasing_without_a_brake_does_nothing(signals: Signals) -> None:
     await signals.turn_brake_off(USER, 1.0)
     assert (await signals.read(USER))[0] == Signal()

@@ -1,4 +1,4 @@
-"""No collection holds something of a user that is not exported, not erased, or kept for no stated time."""
+"""No collection contains user data that is not exported, not erased, or kept without a stated period."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ def named_in_the_code() -> set[str]:
 
 
 def of_user(database: Database[dict[str, Any]], user_id: str) -> Mapping[str, list[dict[str, Any]]]:
-    """Each document in which the user's id stands anywhere, by collection."""
+    """Each document that contains the user's id anywhere, by collection."""
     found = {
         name: [each for each in database[name].find() if user_id in repr(each)]
         for name in database.list_collection_names()
@@ -74,18 +74,18 @@ def a_chat_with_everything(client: Client, model: ModelServer) -> None:
     client.request("DELETE", "/api/brake")
 
 
-def test_every_collection_of_users_that_the_code_names_is_exported_and_erased() -> None:
+def test_every_user_collection_named_in_the_code_is_exported_and_erased() -> None:
     assert named_in_the_code() - CANDIDATE_APPS - ABOUT_NOBODY <= {*user_collections()}
 
 
-def test_the_feed_and_the_brake_are_erased_after_what_writes_to_them() -> None:
+def test_the_feed_and_the_brake_are_erased_after_their_writers() -> None:
     first, *_, feed, brake = user_collections()
     assert (first, feed, brake) == (conversations.COLLECTION, activity.COLLECTION, user_settings.SIGNALS)
     assert len({*user_collections()}) == len(user_collections())
 
 
 @pytest.mark.thorough
-def test_all_data_of_a_users_chat_are_exported(
+def test_all_chat_data_of_a_user_is_exported(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     a_chat_with_everything(client, model)
@@ -95,7 +95,7 @@ def test_all_data_of_a_users_chat_are_exported(
     assert {name: count for name, count in client.get("/api/me/export")["counts"].items() if count} == left
 
 
-def test_all_data_of_a_users_chat_are_erased(
+def test_all_chat_data_of_a_user_is_erased(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
     a_chat_with_everything(client, model)
@@ -111,7 +111,7 @@ def test_an_expiring_document_has_its_expiry_date(
     for name in user_collections():
         documents = found.get(name, [])
         if isinstance(kept := name.retention, Expires):
-            # The laptop's server gives a date that was updated as text.
+            # The local database returns an updated date as text.
             dates = [datetime.fromisoformat(str(each[kept.field])).replace(tzinfo=UTC) for each in documents]
             latest = datetime.now(UTC) + kept.after
             assert all(datetime.now(UTC) < date <= latest for date in dates), name

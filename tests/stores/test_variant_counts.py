@@ -1,4 +1,4 @@
-"""Counts of a trial are counted once, with repetitions and concurrency."""
+"""A trial's events are counted only once, despite retries and concurrent writes."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ async def found(database: AsyncDatabase[Document], user_id: str) -> Document:
     return document
 
 
-async def test_a_turn_that_is_counted_again_counts_once(database: AsyncDatabase[Document]) -> None:
+async def test_a_turn_counted_again_counts_once(database: AsyncDatabase[Document]) -> None:
     counts = VariantCounts(database)
     for run_id in ("r1", "r1", "r2", "r1", "r2"):
         await counts.add("ada", TAG, run_id, {"turns": 1, "failed": 0, "cost_usd": 0.5}, NOW)
@@ -29,14 +29,14 @@ async def test_a_turn_that_is_counted_again_counts_once(database: AsyncDatabase[
     assert "failed" not in document
 
 
-async def test_turns_that_end_at_the_same_moment_all_count(database: AsyncDatabase[Document]) -> None:
+async def test_turns_that_end_concurrently_are_all_counted(database: AsyncDatabase[Document]) -> None:
     counts = VariantCounts(database)
     runs = [f"r{number % 10}" for number in range(20)]
     await asyncio.gather(*(counts.add("ada", TAG, each, {"turns": 1}, NOW) for each in runs))
     assert (await found(database, "ada"))["turns"] == 10
 
 
-async def test_the_last_runs_are_remembered(database: AsyncDatabase[Document]) -> None:
+async def test_only_the_last_counted_runs_are_stored(database: AsyncDatabase[Document]) -> None:
     counts = VariantCounts(database)
     for number in range(REMEMBERED_RUNS + 5):
         await counts.add("ada", TAG, f"r{number}", {"turns": 1}, NOW)
@@ -44,7 +44,7 @@ async def test_the_last_runs_are_remembered(database: AsyncDatabase[Document]) -
     assert (document["turns"], len(document["runs"])) == (REMEMBERED_RUNS + 5, REMEMBERED_RUNS)
 
 
-async def test_a_turn_that_died_is_counted_by_whoever_reads_its_conversation_next(
+async def test_a_dead_turn_is_counted_once_when_its_conversation_is_recovered(
     database: AsyncDatabase[Document],
 ) -> None:
     conversations, turn = Conversations(database), NewTurn("r1", "m1", "Hello", NOW)

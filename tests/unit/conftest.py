@@ -1,4 +1,4 @@
-"""Properties are tried with the same examples on every machine, however slow it is just now."""
+"""Property tests use the same examples on every machine, however slow it is."""
 
 from hypothesis import HealthCheck, settings
 

@@ -1,4 +1,4 @@
-"""The one composition root refuses before it opens anything."""
+"""The only composition root rejects invalid settings before it opens anything."""
 
 import gc
 import socket

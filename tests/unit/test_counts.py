@@ -19,7 +19,7 @@ def marks_of(case: Any) -> list[str]:
     return [mark.name for mark in getattr(case, "marks", ())]
 
 
-def test_a_few_cases_drawn_evenly_run_every_day_and_the_others_are_thorough() -> None:
+def test_an_even_sample_of_cases_runs_daily_and_the_rest_is_thorough() -> None:
     chosen = everyday(2, CASES)
     assert [marks_of(case) for case in chosen] == [[], ["thorough"], [], ["thorough"], ["nightly", "thorough"]]
     assert [tuple(getattr(case, "values", case)) for case in chosen] == [

@@ -35,7 +35,7 @@ def name_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> set[str]:
-    """The modules that a file imports, wherever in it; `from a import b` counts as `a.b` too, for b may be a module."""
+    """The modules that a file imports anywhere; `from a import b` counts as `a.b` too, because b may be a module."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -68,13 +68,13 @@ def begins_with(name: str, *modules: str) -> bool:
 
 
 @pytest.mark.thorough
-def test_the_package_knows_no_door_and_nothing_of_the_laptop_or_the_tests() -> None:
+def test_the_package_imports_no_handler_infra_or_test() -> None:
     for path in PACKAGE:
         wrong = {name for name in imports_of(path) if begins_with(name, "functions", "infra", "tests", "app")}
         assert not wrong, name_of(path)
 
 
-def test_a_handler_knows_the_package_and_no_other_handler() -> None:
+def test_a_handler_imports_the_package_and_no_other_handler() -> None:
     neighbours = (
         {path.parent.name for path in HANDLERS} | {path.stem for path in HANDLERS} | {"functions", "infra", "tests"}
     )
@@ -83,7 +83,7 @@ def test_a_handler_knows_the_package_and_no_other_handler() -> None:
         assert imports_from_package(path), name_of(path)
 
 
-def test_agents_and_tools_reach_the_world_only_through_their_deps() -> None:
+def test_agents_and_tools_use_external_services_only_through_their_deps() -> None:
     world = ("pymongo", "openai", "httpx2", "boto3", "botocore", "os", "socket", "time", "urllib")
     for path in those_under("agents"):
         assert not {name for name in imports_of(path) if begins_with(name, *world)}, name_of(path)
@@ -92,7 +92,7 @@ def test_agents_and_tools_reach_the_world_only_through_their_deps() -> None:
         }
 
 
-def test_agents_and_tools_name_the_kinds_of_stores_and_make_none() -> None:
+def test_agents_and_tools_use_store_types_but_create_none() -> None:
     seen = set[str]()
     for path in those_under("agents"):
         named = [name.split(".") for name in imports_from_package(path) if begins_with(name, "stores", "clients")]
@@ -103,7 +103,7 @@ def test_agents_and_tools_name_the_kinds_of_stores_and_make_none() -> None:
 
 
 @pytest.mark.thorough
-def test_only_the_settings_read_the_environment() -> None:
+def test_only_the_settings_module_reads_the_environment() -> None:
     readers = set()
     for path in [*PACKAGE, *HANDLERS]:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -117,19 +117,19 @@ def test_only_the_settings_read_the_environment() -> None:
 
 
 @pytest.mark.thorough
-def test_only_bootstrap_and_the_one_way_to_a_provider_build_clients() -> None:
+def test_only_bootstrap_and_the_provider_module_create_clients() -> None:
     builders = {name_of(path) for path in [*PACKAGE, *HANDLERS] if CLIENTS & set(calls_in(path))}
     assert builders == {"bootstrap", "llm.client"}
 
 
 @pytest.mark.thorough
-def test_the_one_way_to_a_provider_is_used_by_bootstrap_and_the_models_alone() -> None:
+def test_only_bootstrap_and_the_models_use_the_provider_module() -> None:
     callers = {name_of(path) for path in [*PACKAGE, *HANDLERS] if "make_openai_client" in calls_in(path)}
     assert callers == {"bootstrap", "llm.models"}
 
 
 @pytest.mark.thorough
-def test_only_bootstrap_makes_stores() -> None:
+def test_only_bootstrap_creates_stores() -> None:
     for path in [*PACKAGE, *HANDLERS]:
         stores = {name for name in imports_from_package(path) if begins_with(name, "stores", "clients")}
         made = {name.rpartition(".")[2] for name in stores} & set(calls_in(path)) & STORES
@@ -179,8 +179,8 @@ print(json.dumps({"opened": opened, "asked": asked, "threads": threading.active_
 
 
 def import_handlers(*handlers: Path) -> dict[str, object]:
-    """Import the handlers as Lambda does, in a process that has no setting. What several of them import happens once,
-    and is seen once."""
+    """Import the handlers as Lambda does, in a process without settings. Modules imported by several of them are
+    executed, and checked, once."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_HANDLERS, str(SRC), *map(str, handlers)],
         env={"PYTHONPATH": str(SRC), "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ["PATH"]},
@@ -193,7 +193,7 @@ def import_handlers(*handlers: Path) -> dict[str, object]:
 
 @pytest.mark.nightly
 @pytest.mark.thorough
-def test_importing_the_doors_opens_nothing_and_reads_no_clock() -> None:
+def test_importing_the_handlers_opens_nothing_and_reads_no_clock() -> None:
     assert import_handlers(*HANDLERS) == {"opened": [], "asked": [], "threads": 1}
 
 
@@ -207,7 +207,7 @@ def test_importing_the_doors_opens_nothing_and_reads_no_clock() -> None:
         ("open(__file__ + '.log', 'w').close()", "opened"),
     ],
 )
-def test_a_door_that_opens_something_or_reads_a_clock_is_seen(line: str, seen: str, tmp_path: Path) -> None:
+def test_a_handler_that_opens_something_or_reads_a_clock_is_detected(line: str, seen: str, tmp_path: Path) -> None:
     handler = tmp_path / "app.py"
     handler.write_text(line)
     assert import_handlers(handler)[seen]

@@ -1,4 +1,4 @@
-"""Earned autonomy: what a history of decisions says, whatever the history."""
+"""Earned autonomy: what a history of decisions earns, for any history."""
 
 from typing import Literal, TypeAlias, get_args
 
@@ -85,28 +85,28 @@ def test_days_with_a_yes_count_until_a_no() -> None:
     assert days([*yeses(5), record("no", 5.5 * DAY), *yeses(3, after=6 * DAY)]) == 3
 
 
-def test_ten_on_one_day_are_one_day_where_its_user_lives() -> None:
+def test_ten_approvals_on_one_local_day_count_as_one_day() -> None:
     morning = [record("yes", 100 * DAY + hour * 3_600.0) for hour in range(10)]
     assert (days(morning), days(morning, "Pacific/Auckland"), days(morning, "America/New_York")) == (1, 1, 2)
 
 
 @pytest.mark.parametrize("said", OTHERS)
-def test_nothing_but_a_signed_in_yes_below_the_open_card_counts(said: Said) -> None:
+def test_only_a_signed_in_yes_below_the_opened_card_counts(said: Said) -> None:
     assert days([*yeses(9), record(said, 10.0 * DAY)]) == (0 if said in NOS else 9)
 
 
-def test_another_schema_begins_anew() -> None:
+def test_a_changed_schema_resets_what_was_earned() -> None:
     old = [record("yes", number * DAY, "b" * 64) for number in range(20)]
     assert days([*old, *yeses(2, after=30.0 * DAY)]) == 2
     assert not is_standing(grant(), [], "b" * 64)
 
 
-def test_a_level_that_was_taken_back_no_longer_holds() -> None:
+def test_a_revoked_level_no_longer_applies() -> None:
     assert not is_standing(grant().model_copy(update={"ended_at": 101.0}), [], SCHEMA)
 
 
 @pytest.mark.parametrize("said", get_args(Said))
-def test_one_no_edit_or_undo_ends_what_was_earned(said: Said) -> None:
+def test_one_no_edit_or_undo_ends_an_earned_level(said: Said) -> None:
     assert is_standing(grant(), [record(said, 100.5)], SCHEMA) == (said not in NOS)
     assert is_standing(grant(), [record(said, 99.0)], SCHEMA)
 
@@ -114,7 +114,9 @@ def test_one_no_edit_or_undo_ends_what_was_earned(said: Said) -> None:
 @pytest.mark.parametrize("level", LADDER)
 @pytest.mark.parametrize("ceiling", LADDER)
 @pytest.mark.parametrize("earned", [None, *LADDER])
-def test_the_level_is_the_floor_and_the_ceiling_the_top(level: Level, ceiling: Level, earned: Level | None) -> None:
+def test_a_users_level_is_the_floor_and_the_ceiling_the_maximum(
+    level: Level, ceiling: Level, earned: Level | None
+) -> None:
     if LADDER.index(ceiling) < LADDER.index(level):
         return  # no user has this: the store reads the level
     standing = Standing(level, ceiling)

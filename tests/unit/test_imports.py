@@ -1,4 +1,4 @@
-"""Objects built at a cold start and on first use, measured in a process of its own."""
+"""Objects built at a cold start and on first use, measured in a separate process."""
 
 import os
 import subprocess
@@ -88,7 +88,7 @@ def test_only_models_that_every_turn_uses_are_built_when_imported() -> None:
 
 
 @pytest.mark.thorough
-def test_hardly_any_garbage_is_looked_for_while_the_chat_function_is_imported() -> None:
+def test_hardly_any_garbage_is_collected_during_the_chats_imports() -> None:
     assert printed_by(COLLECTIONS) <= {"0", "1", "2"}
 
 
@@ -104,10 +104,10 @@ def test_hardly_any_garbage_is_looked_for_while_the_chat_function_is_imported() 
         ),
     ],
 )
-def test_the_chat_function_starts_with_what_it_is_there_for(environment: dict[str, str], imported: set[str]) -> None:
+def test_the_chat_function_imports_only_what_its_role_needs(environment: dict[str, str], imported: set[str]) -> None:
     assert printed_by(STARTED, **ENVIRONMENT, **environment) & (OTHERS | PROTOCOLS | ROLLOUT) == imported
 
 
-def test_filling_the_demo_user_again_imports_no_client_of_a_model() -> None:
+def test_refilling_the_demo_user_imports_no_model_client() -> None:
     code = "import infra.local.demo.__main__, sys; print(*sys.modules)"
     assert not printed_by(code) & {"openai", "pydantic_ai"}

@@ -71,7 +71,7 @@ def test_a_command_that_may_reach_several_users_is_caught(kind: str, filter: Any
     [([USER, "everybody"], True), ([USER, "auth0|other"], False), ([USER, "auth0|other", "everybody"], False)],
     ids=str,
 )
-def test_signals_of_one_user_are_read_with_those_of_everybody_alone(users: list[str], passes: bool) -> None:
+def test_a_users_signals_may_be_read_only_with_the_global_ones(users: list[str], passes: bool) -> None:
     query = {"user_id": {"$in": users}}
     assert (complaint_about({"find": "agent_signals", "filter": query}, STORE) is None) is passes
     assert complaint_about({"find": MESSAGES, "filter": query}, STORE)
@@ -91,14 +91,14 @@ def in_outbox(type_: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", range(4))
-def test_an_event_that_no_collection_declares_is_caught(kind: int) -> None:
+def test_an_undeclared_event_is_caught(kind: int) -> None:
     said = complaint_about(in_outbox("lesson.burnt")[kind], STORE)
     assert said
     assert said.endswith("with an event that is not declared: ['lesson.burnt']")
     assert complaint_about(in_outbox("lesson.ready")[kind], STORE) is None
 
 
-def test_an_event_is_declared_by_the_collection_into_whose_documents_it_is_written() -> None:
+def test_an_event_is_declared_by_the_collection_it_is_written_to() -> None:
     *outboxes, feed = in_outbox("draft.failed")
     assert all(complaint_about(each, STORE) for each in outboxes)
     assert complaint_about(feed, STORE) is None
@@ -131,7 +131,7 @@ def test_a_stage_without_a_filter_is_caught(command: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "document", [{"text": "whose?"}, {"user_id": ""}, {"user_id": None}, {"user_id": {"$eq": USER}}], ids=str
 )
-def test_a_document_of_nobody_is_caught_among_those_of_somebody(document: dict[str, Any]) -> None:
+def test_a_document_without_a_user_is_caught_among_others(document: dict[str, Any]) -> None:
     assert complaint_about({"insert": MESSAGES, "documents": [MINE, MINE]}, STORE) is None
     said = complaint_about({"insert": MESSAGES, "documents": [MINE, document]}, STORE)
     assert said == f"{STORE.line} sent insert on {MESSAGES}, without an equality on user_id: {document!r}"
@@ -150,13 +150,13 @@ def test_a_document_of_nobody_is_caught_among_those_of_somebody(document: dict[s
     ids=str,
 )
 @pytest.mark.parametrize("collection", [MESSAGES, DOCS])
-def test_a_pipeline_that_reaches_past_its_filter_is_caught(collection: str, stage: dict[str, Any]) -> None:
+def test_a_pipeline_that_reads_beyond_its_filter_is_caught(collection: str, stage: dict[str, Any]) -> None:
     command = {"aggregate": collection, "pipeline": [{"$match": MINE}, {"$limit": 3}, stage]}
     assert "which reaches past its filter" in str(complaint_about(command, STORE))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_collection_that_nobody_declared_is_caught_until_a_store_declares_it(kind: str) -> None:
+def test_an_undeclared_collection_is_caught_until_a_store_declares_it(kind: str) -> None:
     command = about(MINE)[kind]
     name = next(iter(command))
     said = complaint_about({**command, name: "agent_brand_new"}, STORE)
@@ -196,7 +196,7 @@ def test_a_write_to_the_candidate_apps_collections_is_caught(write: dict[str, An
     assert USER in said
 
 
-def test_a_collection_that_the_candidate_app_does_not_own_is_writable() -> None:
+def test_a_collection_not_owned_by_the_candidate_app_is_writable() -> None:
     assert {name for name, actions in ACTIONS.items() if actions == {"find"}} == CANDIDATE_APPS | {"things"}
     assert all(actions == {"find"} or actions >= {"insert", "update", "remove"} for actions in ACTIONS.values())
 
@@ -216,11 +216,11 @@ def test_a_collection_that_the_candidate_app_does_not_own_is_writable() -> None:
     ],
     ids=str,
 )
-def test_a_command_outside_of_the_role_is_caught(command: dict[str, Any]) -> None:
+def test_a_command_outside_the_role_is_caught(command: dict[str, Any]) -> None:
     assert complaint_about(command, STORE)
 
 
-def test_a_collection_about_nobody_is_read_and_written_whole() -> None:
+def test_a_collection_without_user_data_is_read_and_written_freely() -> None:
     for command in (
         {"find": DOCS, "filter": {}},
         {"insert": DOCS, "documents": [{"text": "Plans"}]},

@@ -15,7 +15,7 @@ def is_needed(test: str, *paths: str) -> bool:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.name)
-def test_a_package_with_a_workflow_needs_the_tests_that_name_it_without_an_entry(
+def test_a_workflow_packages_tests_are_found_without_an_entry(
     workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = f"src/{workflow.package.replace('.', '/')}/"
@@ -26,13 +26,13 @@ def test_a_package_with_a_workflow_needs_the_tests_that_name_it_without_an_entry
     assert not is_needed("tests/widget/test_settings.py::test_it_is_shown", changed)
 
 
-def test_a_test_needs_itself_and_a_path_that_nobody_knows_all() -> None:
+def test_a_changed_test_needs_itself_and_an_unknown_path_needs_all_tests() -> None:
     assert is_needed("tests/unit/test_imports.py::test_x", "tests/unit/test_imports.py")
     assert not is_needed("tests/unit/test_other.py::test_x", "tests/unit/test_imports.py")
     assert is_needed("tests/unit/test_other.py::test_x", "docs/glossary.md", "src/qwestly_agent/stores/learning.py")
 
 
-def test_a_file_of_the_tests_needs_those_that_import_it_and_a_conftest_all_beside_it() -> None:
+def test_a_test_helper_needs_its_importers_and_a_conftest_its_whole_folder() -> None:
     helper = "tests/functions/restoring.py"
     assert is_needed("tests/functions/test_restore.py::test_x", helper)
     assert not is_needed("tests/functions/test_remembering.py::test_x", helper)
@@ -44,7 +44,7 @@ def test_a_file_of_the_tests_needs_those_that_import_it_and_a_conftest_all_besid
     assert not is_needed("tests/widget/test_settings.py::test_x", "tests/infra/strangers.yaml")
 
 
-def test_each_entry_names_paths_and_tests_that_there_are() -> None:
+def test_each_entry_names_existing_paths_and_tests() -> None:
     for path, tests in TESTS.items():
         assert (ROOT / path).exists(), path
         for each in tests.split():

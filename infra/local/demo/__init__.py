@@ -1,1 +1,1 @@
-"""A demo user with something in each tier, and Qwestly's own documentation."""
+"""A demo user with data in each tier, and Qwestly's own documentation."""

@@ -1,4 +1,4 @@
-"""Fill the demo user, once: `python -m infra.local.demo`. Refuses a database that may be a real one."""
+"""Fill in the demo user's data, once: `python -m infra.local.demo`. Refuses a database that may be a real one."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ CHUNK_CHARACTERS, OVERLAP_CHARACTERS = 1_500, 200
 
 
 async def prepare(database: AsyncDatabase[Document]) -> None:
-    """Its indexes, and what there is to learn."""
+    """Create the database's indexes and the learning content."""
     await apply(database)
     await topics.ingest(topics.read_library(ROOT / "library"), Topics(database))
 
@@ -50,7 +50,7 @@ async def is_filled(database: AsyncDatabase[Document]) -> bool:
 async def fill(
     database: AsyncDatabase[Document], embeddings: "Embeddings", now: float, services: "Services | None" = None
 ) -> None:
-    """Documents that exist stay unchanged. With `services`, the demo user has lived with the agent for two weeks."""
+    """Existing documents stay unchanged. With `services`, the demo user has used the agent for two weeks."""
     docs = Docs.of(database)
     if not await docs.ids():
         await ingest(sections_of(ROOT / "infra/local/demo/qwestly_docs"), docs, embeddings)
@@ -69,7 +69,7 @@ async def fill(
     await database[candidate.LINKEDIN].insert_many(_of_demo_user("linkedin", [person.LINKEDIN]))
     await database[candidate.LINKEDIN_SUMMARIES].insert_many(_of_demo_user("summary", [person.LINKEDIN_SUMMARY]))
     await database[candidate.PROFILE_CACHE].insert_many(_of_demo_user("cache", [person.PROFILE_SUMMARY]))
-    # Last: if it is there, all the rest is.
+    # Last: if this document exists, all others do.
     await database[candidate.CANDIDATES].insert_many(_of_demo_user("candidate", [person.CANDIDATE]))
 
 
@@ -78,7 +78,7 @@ def _of_demo_user(kind: str, documents: list[dict[str, Any]]) -> list[Document]:
 
 
 async def _remember(store: Memories, embeddings: "Embeddings", now: float) -> None:
-    """The demo user's messages, one after the other."""
+    """Store the demo user's messages, one after another."""
     told = (*person.MEMORIES, person.BEFORE)
     vectors = await embeddings.embed([each.content for each in told])
     for number, (each, vector) in enumerate(zip(told, vectors, strict=True)):
@@ -109,7 +109,7 @@ def _chunks() -> list[Document]:
 
 
 def keep_mails(file: Path, mails: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the mails that the laptop's AWS shows: those of a database that is gone lead nowhere."""
+    """Replace the mails shown by the local AWS: links in mails of a deleted database lead nowhere."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{json.dumps(each)}\n" for each in mails), "utf-8")
 
@@ -123,7 +123,7 @@ async def main() -> None:
         try:
             await prepare(database)
             if not await is_filled(database):
-                # Late: what embeds takes a second to import, and a second start needs none of it.
+                # Imported late: the embedding code takes a second to import, and a second start does not need it.
                 from openai import DefaultAsyncHttpx2Client
 
                 async with DefaultAsyncHttpx2Client() as http:

@@ -1,6 +1,6 @@
-"""The demo user: a product manager who was an engineer, nearly became one again, and now wants to work for the climate.
+"""The demo user: a product manager who was an engineer, nearly became one again, and now wants to work on climate.
 
-What is said of her here, in her résumé and in her interview is of one person, as of that interview.
+Everything here, in her résumé and in her interview describes one person at the time of that interview.
 """
 
 from dataclasses import dataclass
@@ -123,7 +123,7 @@ MEMORIES = (
     ),
 )
 BEFORE = Told("goal", "Wants to become a staff engineer.", "I want to become a staff engineer", 0.9, days_ago=85)
-"""Whether applications for the jobs of a source are delivered."""
+"""The earlier goal that her first goal in `MEMORIES` replaced."""
 
 _HERE = Path(__file__).parent
 

@@ -1,7 +1,7 @@
-"""Play the demo user's two weeks on the local stack, and keep them: `python -m infra.local.demo.record`.
+"""Play the demo user's two weeks on the local stack, and record them: `python -m infra.local.demo.record`.
 
-Each day the stack starts with a clock of that day (`CLOCK_OFFSET`), and the demo user does by HTTP what a person does
-on the page. What `make run` restores is thus what the real workflows wrote.
+Each day the stack starts with that day's clock (`CLOCK_OFFSET`), and the demo user does over HTTP what a person does on
+the page. So `make run` restores data that the real workflows wrote.
 """
 
 import json
@@ -30,19 +30,19 @@ DAY_SECONDS = 86_400
 START_SECONDS = 90
 WORKFLOW_SECONDS = 60
 HOUR = 8
-"""In UTC: of her briefing, in winter, so that the last morning has one."""
+"""Hour of her briefing, in UTC: in winter, so that the last morning has one."""
 
 
 @dataclass
 class Maya:
-    """The demo user, by the routes that the page uses."""
+    """The demo user, acting through the routes that the page uses."""
 
     url: str
     since: float
-    """The beginning of this day, in seconds since the epoch."""
+    """The start of this day, in seconds since the epoch."""
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Return the answer as JSON. Raises `AssertionError` with one that refuses."""
+        """Return the response as JSON. Raises `AssertionError` if the request is rejected."""
         with urllib.request.urlopen(f"{self.url}/local/token?user={quote(DEMO_USER)}") as answer:
             token = json.load(answer)["token"]
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -57,7 +57,7 @@ class Maya:
         return json.loads(text) if answer.headers.get_content_type() == "application/json" and text else text
 
     def says(self, words: str, conversation_id: str = "", **more: str) -> str:
-        """Say it, wait for the whole answer, and return the conversation's id."""
+        """Send a message, wait for the whole answer, and return the conversation's id."""
         body = {"message": words, **({"conversation_id": conversation_id} if conversation_id else {}), **more}
         events = self.call("POST", "/api/chat", body)
         begun = next(line.removeprefix("data:") for line in events.splitlines() if line.startswith("data:"))
@@ -65,7 +65,7 @@ class Maya:
         return found
 
     def find(self, path: str, wanted: Callable[[Any], Any]) -> Any:
-        """Return the first item of the list that is wanted, once there is one. Raises `AssertionError`."""
+        """Return the first matching item of the list, once there is one. Raises `AssertionError`."""
         until = time.monotonic() + WORKFLOW_SECONDS
         while True:
             items = self.call("GET", path)["items"]
@@ -76,7 +76,7 @@ class Maya:
             time.sleep(0.5)
 
     def approves(self, tool: str) -> dict[str, Any]:
-        """Approve what is asked by the tool, and wait until it is done."""
+        """Approve the tool's question, and wait until the change is executed."""
         asked = self.find("/api/approvals", lambda each: each["tool"] == tool and each["status"] == "pending")
         path = f"/api/approvals/{asked['approval_id']}"
         self.call("POST", f"{path}/decision", {"decision": "approve", "args_digest": asked["args_digest"]})
@@ -95,12 +95,12 @@ class Maya:
         assert not answer["failed"], answer
 
     def briefing_mails(self) -> list[dict[str, Any]]:
-        """Return the mails of today's briefing: the links of others are valid for the secrets of the recording."""
+        """Return the mails of today's briefing: links in other mails are valid only with the recording's secrets."""
         mails: list[dict[str, Any]] = self.call("GET", "/local/outbox")["items"]
         return [each for each in reversed(mails) if "briefing" in each["subject"] and each["at"] > self.since]
 
     def rests(self) -> None:
-        """Wait until no workflow runs but those that wait for her."""
+        """Wait until only workflows that wait for her are running."""
         until = time.monotonic() + WORKFLOW_SECONDS
         while any(map(_works, self.call("GET", "/local/workflows")["items"])) and time.monotonic() < until:
             time.sleep(0.5)
@@ -180,7 +180,7 @@ def learns(maya: Maya) -> None:
 
 
 def looks_further(maya: Maya) -> None:
-    """She wishes for more titles, which finds new jobs, and has a second résumé written."""
+    """She adds more titles to her wishes, which finds new jobs, and has a second résumé written."""
     maya.call("PUT", "/api/jobs/settings", {"is_on": True, "wishes": WISHES})
     maya.call("POST", "/api/jobs/search")
     maya.rests()
@@ -209,7 +209,7 @@ def wants_another_headline(maya: Maya) -> None:
 
 
 def wakes(maya: Maya) -> None:
-    """Each morning: she has read the briefing of yesterday; the search of the night, and today's."""
+    """Each morning: she has read yesterday's briefing; then the nightly search and today's briefing run."""
     for each in maya.call("GET", "/api/briefings")["items"]:
         maya.call("POST", f"/api/briefings/{each['id']}/read")
     maya.runs("scout-sweep")
@@ -228,7 +228,7 @@ WEEKS: Mapping[int, tuple[Callable[[Maya], None], ...]] = {
     1: (wakes, tells_of_herself),
     0: (wakes, wants_another_headline),
 }
-"""Her acts by the number of days before the last one; on all other days she only wakes."""
+"""Her actions by the number of days before the last one; on all other days she only wakes up."""
 
 
 # --- the stack --------------------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def record(ends_at: float, only: int = 0) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         data = str(Path(folder) / "data")
-        # Its clock stays at the first day: what is kept for a day would expire as soon as it is stored.
+        # This clock stays at the first day: otherwise whatever is kept for a day would expire as soon as it is stored.
         first = {**environment, "CLOCK_OFFSET": str(ends_at - max(WEEKS) * DAY_SECONDS - time.time())}
         with process([*python, "infra.local.database", "--port", str(port), "--data", data], first, port):
             uri = f"mongodb://127.0.0.1:{port}"

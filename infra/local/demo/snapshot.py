@@ -1,8 +1,8 @@
 """The demo user's two weeks, as the real workflows wrote them while `infra.local.demo.record` played them.
 
-A snapshot has the user's documents of all collections, without vectors. It is restored as if it ended today: each
-moment, date and weekday moves by as many whole days, so that times of day stay. Digests and seals that cover a moment
-are made anew, and texts are embedded by what embeds here.
+A snapshot contains the user's documents of all collections, without vectors. It is restored as if it ended today: each
+time, date and weekday moves by the same number of whole days, so that times of day stay. Digests and seals that cover a
+time are recomputed, and texts are embedded by the local embedding.
 """
 
 import gzip
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_name("weeks.json.gz")
 SECRETS = {"QWESTLY_AGENT_SHARED_SECRET": "s" * 64, "QWESTLY_CANDIDATE_API_SECRET": "c" * 64}
-"""Those of the recording. What they sealed is sealed anew when it is restored."""
+"""The recording's secrets. Whatever they sealed is sealed again when the snapshot is restored."""
 DAY_SECONDS = 86_400
 FORMAT = json_util.CANONICAL_JSON_OPTIONS
 VECTORS = {
@@ -42,7 +42,7 @@ VECTORS = {
     messages.COLLECTION: (messages.VECTOR, "content", to_int8),
     KNOWLEDGE: ("embedding", "text", list[float]),  # the candidate app stores lists
 }
-"""The field of each collection's vectors, the text that each embeds, and its encoding."""
+"""The vector field of each collection, the text field it embeds, and its encoding."""
 _EPOCH, _LAST = 1_500_000_000, 2_100_000_000
 _DATE = re.compile(r"\b20\d\d-[01]\d-[0-3]\d\b")
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -51,14 +51,14 @@ _SPOKEN = re.compile(
 )
 _PAGE = "https://page.invalid"
 _NEAR_DAYS = 60
-"""Dates further from the end of the recording are of her life, and stay."""
+"""Dates further from the end of the recording belong to her life story and are not moved."""
 
 
 # --- taking -----------------------------------------------------------------------------------------------------------
 
 
 def taken(mongodb_uri: str, ended_at: float, mails: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return a snapshot of the demo user's documents and mails, and of the adverts that she was shown, compressed."""
+    """Return a compressed snapshot of the demo user's documents and mails, and of the adverts shown to her."""
     with MongoClient[Document](mongodb_uri) as mongo:
         database = mongo[DEMO_DATABASE]
         found = {
@@ -76,13 +76,13 @@ def read() -> dict[str, Any]:
 
 
 def unpacked(snapshot: bytes) -> dict[str, Any]:
-    """Return `ended_at`, seconds since the epoch, `documents` by collection, and `mails`, oldest first."""
+    """Return `ended_at` (seconds since the epoch), `documents` by collection, and `mails`, oldest first."""
     kept: dict[str, Any] = json_util.loads(gzip.decompress(snapshot).decode(), json_options=FORMAT)
     return kept
 
 
 def without_page(mail: Mapping[str, Any], url: str) -> dict[str, Any]:
-    """Return the mail with a mark in place of the address to which its links lead."""
+    """Return the mail with a placeholder for the address in its links."""
     return {name: each.replace(url, _PAGE) if isinstance(each, str) else each for name, each in mail.items()}
 
 
@@ -132,7 +132,7 @@ def mails(url: str, now: float) -> list[dict[str, Any]]:
 
 
 def _redigested(found: Mapping[str, Sequence[Document]]) -> dict[str, list[Document]]:
-    """Replace the digests of arguments that moved, wherever they stand."""
+    """Replace the digests of moved arguments, wherever they occur."""
     anew = dict[str, str]()
     for each in found.get(approvals.COLLECTION, ()):
         approval = Approvals.from_document(each)
@@ -145,7 +145,7 @@ def _redigested(found: Mapping[str, Sequence[Document]]) -> dict[str, list[Docum
 
 
 class Moved:
-    """Values moved by whole days."""
+    """Values shifted by whole days."""
 
     def __init__(self, ended_at: float, days: float) -> None:
         self.ended, self.days = datetime.fromtimestamp(ended_at, UTC).date(), timedelta(days=days)

@@ -34,7 +34,7 @@ def _offered_for_any_yes() -> AbstractContextManager[Any]:
 
 
 def _a_no_ends_nothing() -> AbstractContextManager[Any]:
-    """A grant stands whatever its person said since."""
+    """A grant stays valid whatever its user said since."""
     return patch.object(autonomy, "is_standing", lambda grant, *_: grant.ended_at is None)
 
 

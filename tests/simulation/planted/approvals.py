@@ -20,7 +20,7 @@ from tests.simulation.planted.plant import Plant
 
 
 def _missing_compare_and_set() -> AbstractContextManager[Any]:
-    """A record is replaced without a look at its revision."""
+    """A record is replaced without checking its revision."""
 
     async def replace(self: Approvals, before: Approval, after: Approval, events: Any = None) -> Approval | None:
         current = await self.get(before.user_id, before.id)
@@ -55,7 +55,7 @@ def _swallowed_error() -> AbstractContextManager[Any]:
 
 
 def _new_key_for_each_request() -> AbstractContextManager[Any]:
-    """The idempotency key is another one each time."""
+    """The idempotency key changes each time."""
     numbers = count()
 
     def effect(**given: Any) -> Effect:
@@ -65,7 +65,7 @@ def _new_key_for_each_request() -> AbstractContextManager[Any]:
 
 
 def _expiry_ignored() -> AbstractContextManager[Any]:
-    """A yes counts after its time."""
+    """A yes counts after its deadline."""
 
     async def decide_late(services: Any, user_id: str, approval_id: str, decision: Any, **how: Any) -> Any:
         before = await services.approvals.get(user_id, approval_id)

@@ -43,7 +43,7 @@ def _yes_of_another_tab() -> AbstractContextManager[Any]:
 
 
 def _yes_in_vain() -> AbstractContextManager[Any]:
-    """No typed word decides anything."""
+    """Typed words decide nothing."""
 
     async def read_typed_answer(*_: Any) -> Any:
         return TypedAnswer()
@@ -52,7 +52,7 @@ def _yes_in_vain() -> AbstractContextManager[Any]:
 
 
 def _any_number_of_turns() -> AbstractContextManager[Any]:
-    """No turn is refused."""
+    """No turn is rejected."""
 
     async def admit(*_: Any) -> None: ...
 
@@ -98,7 +98,7 @@ def _stopped_in_vain() -> AbstractContextManager[Any]:
 
 
 def _cost_not_counted() -> AbstractContextManager[Any]:
-    """What a turn cost is not counted."""
+    """The cost of a turn is not counted."""
 
     async def settle(self: Usage, user_id: str, run_id: str, spent: Any, load: Any, now: float) -> None:
         await original(self, user_id, run_id, {}, load, now)

@@ -11,7 +11,7 @@ from tests.simulation.planted.plant import Plant
 
 
 def _execution_told_too_early() -> AbstractContextManager[Any]:
-    """An execution goes on before anybody has decided."""
+    """An execution continues before anybody has decided."""
 
     async def without_forgotten(services: Any, approval: Approval) -> Approval:
         approval = await original(services, approval)
@@ -24,7 +24,7 @@ def _execution_told_too_early() -> AbstractContextManager[Any]:
 
 
 def _execution_never_told() -> AbstractContextManager[Any]:
-    """It is noted that an execution was told, and it was not."""
+    """An execution is recorded as notified although it was not."""
 
     async def answer(*_: Any) -> bool:
         return True
@@ -33,7 +33,7 @@ def _execution_never_told() -> AbstractContextManager[Any]:
 
 
 def _execution_told_again() -> AbstractContextManager[Any]:
-    """It is not noted that an execution was told."""
+    """A notified execution is not recorded as notified."""
 
     async def note_notified(_: Any, approval: Approval, **__: Any) -> Approval:
         return approval

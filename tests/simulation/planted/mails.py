@@ -14,7 +14,7 @@ from tests.simulation.world import ADA, BEN
 
 
 def _mailed_to_another() -> AbstractContextManager[Any]:
-    """A mail goes to whom the database found first."""
+    """A mail goes to the first user that the database finds."""
 
     async def get_mail_recipient(*_: Any) -> MailRecipient:
         return MailRecipient(ADA.address, ADA.name)
@@ -23,7 +23,7 @@ def _mailed_to_another() -> AbstractContextManager[Any]:
 
 
 def _mailed_again_and_again() -> AbstractContextManager[Any]:
-    """It is not noted that a mail was sent."""
+    """A sent mail is not recorded as sent."""
 
     async def sent(_: Any, approval: Approval, __: float) -> Approval:
         return approval

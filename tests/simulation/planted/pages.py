@@ -23,7 +23,7 @@ def _exported_with_others() -> AbstractContextManager[Any]:
 
 
 def _read_by_its_id_alone() -> AbstractContextManager[Any]:
-    """An approval is found whoever asks for it."""
+    """An approval is found for any user."""
 
     async def find(self: Approvals, user_id: str, record_id: str, /) -> Approval | None:
         found = await self.database["agent_approvals"].find_one({"_id": record_id})
@@ -33,7 +33,7 @@ def _read_by_its_id_alone() -> AbstractContextManager[Any]:
 
 
 def _forged_yes_counts() -> AbstractContextManager[Any]:
-    """Nobody looks at the seal of a yes."""
+    """The seal of a yes is not checked."""
 
     async def end_unsealed(_: Any, approval: Approval) -> Approval:
         return approval

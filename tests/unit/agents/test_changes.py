@@ -1,4 +1,4 @@
-"""A typed LinkedIn address is read whole or not at all."""
+"""A typed LinkedIn address is parsed completely or not at all."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The records that results name, each once."""
+"""The records named by tool results, each once."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Earned autonomy over random histories: `approvals.earned` and what decides an offer, on stores in memory.
+"""Earned autonomy over random histories: `approvals.earned` and the code that decides on an offer, on in-memory stores.
 
-What must hold is counted here, by what was said alone.
+The expected result is counted here independently, from the decisions alone.
 """
 
 import random
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def run(work: Awaitable[T]) -> T:
-    """Nothing in memory is waited for."""
+    """In-memory calls never wait."""
     try:
         work.__await__().send(None)
     except StopIteration as ended:
@@ -48,7 +48,7 @@ def run(work: Awaitable[T]) -> T:
 @dataclass
 class ApprovalsInMemory:
     decisions: list[Approval] = field(default_factory=list[Approval])
-    """The newest last."""
+    """Newest last."""
     offers: list[Approval] = field(default_factory=list[Approval])
 
     async def list_decided(self, user_id: str, tool: str, since: float, limit: int) -> list[Approval]:
@@ -102,7 +102,7 @@ class AutonomyInMemory:
 
 @dataclass
 class InMemory:
-    """Services in memory."""
+    """In-memory services."""
 
     autonomy: AutonomyInMemory
     approvals: ApprovalsInMemory = field(default_factory=ApprovalsInMemory)
@@ -142,7 +142,7 @@ class InMemory:
 
 
 class History:
-    """One user's decisions and answers to offers, and what was said, by the clock, for each kind of change."""
+    """One user's decisions and answers to offers, by time, for each kind of change."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -168,7 +168,7 @@ class History:
         return [each for each in self.services.approvals.offers if each.status == "pending"]
 
     def answers(self, offer: Approval, verb: Verb, by: DecidedBy) -> bool:
-        """True if it was carried out."""
+        """True if it was executed."""
         decision = Decision(decision=verb, args_digest=offer.args_digest)
         try:
             after, counted = run(decide(self.services, "u", offer.id, decision, by=by, where=""))
@@ -181,7 +181,7 @@ class History:
         return True
 
     def days_before(self, tool: str) -> int:
-        """Days with a yes that may count for an offer now, by what was said."""
+        """Days with a yes that may count for an offer now, according to the decisions."""
         since, counted = max(self.services.now - 90 * DAY, self.offered_at[tool]), set[int]()
         for at, said in reversed(self.said[tool]):
             if at < since or said in NOS:
@@ -214,7 +214,7 @@ def words(chance: random.Random) -> Sequence[tuple[Said, str]]:
 
 
 def goes_through(history: History) -> int:
-    """Check what must hold after each step; the number of steps up."""
+    """Check the invariants after each step; returns the number of steps up."""
     chance, raised, levels = history.chance, 0, history.levels()
     for said, tool in words(chance):
         offers_before = len(history.services.approvals.offers)

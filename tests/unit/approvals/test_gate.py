@@ -51,7 +51,7 @@ SENTENCES: dict[tuple[Answer, Answer, Answer], str] = {
     ("queue", "queue", "queue"): f"Changes to {SUBJECTS} wait in your approvals while your agent keeps working.",
     ("run", "ask", "ask"): AT_ONCE,
 }
-"""Sentences by the table's answers where the newest message asks for the change."""
+"""Sentences by the table's results if the newest message asks for the change."""
 
 
 @pytest.mark.parametrize("level", get_args(Level))

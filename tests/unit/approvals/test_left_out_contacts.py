@@ -1,4 +1,4 @@
-"""Contact details are left out of what others can read, and nothing else is."""
+"""Contact details, and nothing else, are left out of text that others can read."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MAIL = "ines@falk.example"
 
 
 def left_of(field: str, value: Any, *, drafted: bool = False) -> tuple[Any, list[str]]:
-    """The value that is left, and what is said to be left out."""
+    """The remaining value, and what is reported as left out."""
     args = UPDATE_PROFILE_FIELD.parse({"field": field, "value": value})
     left, told = without_contacts(UPDATE_PROFILE_FIELD, args, DETAILS, drafted=drafted)
     return left.model_dump(mode="json", exclude_none=True)["value"], [why for each in told for why in each.why]

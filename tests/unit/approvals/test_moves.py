@@ -1,4 +1,4 @@
-"""The life of an approval: what may follow what, as the code says it and as the documents show it."""
+"""The life cycle of an approval: allowed transitions, in the code and in the documents."""
 
 import re
 from collections.abc import Callable

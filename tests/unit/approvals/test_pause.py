@@ -1,4 +1,4 @@
-"""The brake's state by the stored signals, and how often they are read."""
+"""The brake's state according to the stored signals, and how often they are read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The grammar of orders: of each kind, messages that order nothing, or something else."""
+"""The grammar of plain orders: for each kind, messages that order nothing, or something else."""
 
 import pytest
 

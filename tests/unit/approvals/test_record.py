@@ -1,5 +1,4 @@
-"""What a record of an approval says of itself: until when it waits, when it is due, in which words it is shown, and
-what is earned by it."""
+"""Properties of an approval record: until when it waits, when it is due, how it is displayed, and what it earns."""
 
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace

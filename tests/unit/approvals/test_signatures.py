@@ -1,4 +1,4 @@
-"""Approvals wait for up to a week, and conversations stay open: what was asked with an earlier signature is read for 30
+"""Approvals wait for up to a week, and conversations stay open: approvals with an earlier signature are accepted for 30
 days."""
 
 import json

@@ -1,4 +1,4 @@
-"""Log lines: the run's id in each, and nobody's words or keys in any."""
+"""Log lines: each has the run's id, and none contains user text or keys."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""Secrets are read again when one is refused, and not more often."""
+"""Secrets are read again after one is rejected, and not more often."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Store:
-    """The secret as it is now, which may be out of reach."""
+    """The current secret, which may be unreachable."""
 
     def __init__(self) -> None:
         self.settings = settings_for("", "", deepseek_api_key="key 1")

@@ -1,4 +1,4 @@
-"""Settings: read once, named when missing, looked up where they are kept, and shown to nobody."""
+"""Settings: read once, named when missing, resolved in their store, and never displayed."""
 
 import re
 from collections.abc import Collection, Iterator

@@ -1,4 +1,4 @@
-"""A briefing's mail leads each thing that needs its user to where it is decided."""
+"""A briefing's mail links each item that needs its user to the place where it is decided."""
 
 import random
 import re
@@ -16,7 +16,7 @@ from qwestly_agent.stores.briefings import BriefingPlan
 APP, HOSTILE = "https://app.example/career", 'ap_2"/><x>'
 PLAN = BriefingPlan(
     user_id="u", settings=BriefingSettings(), zone="UTC", next=None, last_day=None, marks={}, changed_at=None
-)  # nothing of it but the zone is told
+)  # only its time zone is used
 
 
 def item(source: str, record: str, topic: Topic = "needs_you") -> Item:

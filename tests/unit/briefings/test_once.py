@@ -1,4 +1,4 @@
-"""A fact that two sources know is reported by one of them."""
+"""A fact known to two sources is reported by only one of them."""
 
 from types import SimpleNamespace
 from typing import Any

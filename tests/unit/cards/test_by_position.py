@@ -1,4 +1,4 @@
-"""Claims of a position stand below it, and none below another."""
+"""Claims about a position are listed under it, and never under another."""
 
 from qwestly_agent.cards.publication import by_position, details
 from qwestly_agent.domain.card import Claim, Evidence, Fields, Section

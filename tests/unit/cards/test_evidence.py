@@ -32,7 +32,7 @@ class Kept:
 
 @dataclass
 class Known:
-    """The stores of which only what is known of one user is asked."""
+    """The stores that are queried only for one user's data."""
 
     profile: dict[str, Any] = field(default_factory=dict)
     remembered: list[Memory] = field(default_factory=list)

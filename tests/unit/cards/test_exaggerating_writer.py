@@ -34,7 +34,7 @@ pytestmark = pytest.mark.anyio
 PEOPLE = ("c-en-02", "c-en-06", "c-en-10")
 CASES = [case for case in load(UNSEEN) if case.person in PEOPLE]
 LIES = [case for case in CASES if not case.true]
-"""Each has a figure, a date or a unit that no quote has."""
+"""Each has a figure, a date or a unit that is in no quote."""
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def services(mongodb_uri: str, model: ModelServer, database_name: str) -> 
 
 
 def knows(question: Question) -> Judged:
-    """Say yes, and give for each mark the first words of the quote that code cannot tell from it."""
+    """Say yes, and for each mark return the first words of the quote that code cannot distinguish from it."""
     texts = [each.text for each in question.quotes]
     pairs = [" ".join(words[at : at + 2]) for words in map(str.split, texts) for at in range(len(words))]
 

@@ -1,7 +1,7 @@
-"""A writer of documents for a job that says what it likes, and a judge that says yes to all: no sentence of the
-document is without a quote of the person, and none rests on the advert.
+"""A document writer that writes anything, and a judge that says yes to all of it: every sentence of the document still
+has a quote from the user, and none is based on the advert.
 
-`TRIES` says how many documents of each kind are tried. The chance that chooses is seeded.
+`TRIES` is the number of documents of each kind. The random choices are seeded.
 """
 
 import random
@@ -27,7 +27,7 @@ from tests.counts import count
 from tests.unit.cards.test_write_section import services
 
 __all__ = ["services"]
-"""A fixture that is used here as well."""
+"""A fixture reused here."""
 
 pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 TRIES = count(25, 500, small=2)  # of each kind
@@ -89,7 +89,7 @@ def _claim(chance: random.Random) -> dict[str, Any]:
     quotes = [f"{chance.choice(SOURCES)} {chance.choice(WORDS)}" for _ in range(chance.randint(1, 3))]
     claimed = (
         {"by_person": True, "position": "employment:1"} if chance.random() < 0.3 else {}
-    )  # only its person may say
+    )  # only the user may say this
     return {"text": chance.choice(SENTENCES), "quotes": quotes, **claimed}
 
 
@@ -145,5 +145,5 @@ def _rests_on_the_person(claim: Claim) -> bool:
 
 def _without(paragraph: str, sentences: set[str]) -> str:
     for each in sorted(sentences, key=len, reverse=True):
-        paragraph = paragraph.replace(f"{each}.", "").replace(each, "")  # a letter ends each with a full stop
+        paragraph = paragraph.replace(f"{each}.", "").replace(each, "")  # a letter ends each sentence with a full stop
     return paragraph.strip()

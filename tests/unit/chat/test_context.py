@@ -1,4 +1,4 @@
-"""The first-turn context: data, fenced, and the same bytes for as long as it is right."""
+"""The first-turn context: fenced data, and the same bytes for as long as it is current."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A run's record is right wherever the run breaks off."""
+"""A run's record is correct wherever the run breaks off."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Runs of a process follow their signals, and end where these cannot be read."""
+"""Runs of a process follow their signals, and end if these cannot be read."""
 
 import asyncio
 import gc
@@ -38,7 +38,7 @@ def claim_of(run_id: str, started_at: float, user_id: str = USER) -> ClaimedConv
 
 @dataclass
 class Naps:
-    """Time that passes while somebody sleeps, until `seconds` are over."""
+    """Simulated time that passes during sleeps, until `seconds` are over."""
 
     clock: FakeClock
     seconds: float
@@ -128,7 +128,7 @@ async def test_the_watcher_may_end_at_any_moment() -> None:
             for task in begun:
                 task.cancel()
             await asyncio.gather(*begun, return_exceptions=True)
-    gc.collect()  # a coroutine that nobody awaited tells so now
+    gc.collect()  # a coroutine that was never awaited warns now
 
 
 async def test_no_signals_are_read_once_no_turn_is_running() -> None:
@@ -137,7 +137,7 @@ async def test_no_signals_are_read_once_no_turn_is_running() -> None:
     before = asyncio.all_tasks()
     with watcher.watching(claim_of("run", clock.now), lambda: None, nothing_said):
         begun = asyncio.all_tasks() - before
-        await asyncio.sleep(0)  # it looks, and rests
+        await asyncio.sleep(0)  # it checks, and sleeps
     await asyncio.wait_for(asyncio.gather(*begun), 5)
     assert begun
     assert not signals.readings

@@ -1,4 +1,4 @@
-"""The window on a conversation: big enough, cut rarely, and cut at something the user said."""
+"""The window on a conversation: big enough, cut rarely, and cut at a user message."""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,8 +31,8 @@ def message(seq: int, role: str) -> Message:
 
 
 def conversation(turns: Sequence[int]) -> Iterator[tuple[list[Message], list[Message], int]]:
-    """Before each turn: all that was said, the window and where it begins. A turn is a user's message that was
-    answered (2) or one whose process died (1)."""
+    """Before each turn: all messages, the window and where it starts. A turn is a user's message that was answered (2)
+    or one whose process died (1)."""
     said: list[Message] = []
     start = 0
     for turn in turns:

@@ -1,6 +1,6 @@
-"""What is asked of the candidate app happens once or not at all, and is never said to have happened when it is unknown.
+"""Requests to the candidate app take effect once or not at all, and an unknown outcome is never reported as done.
 
-Against the laptop's candidate app over real sockets, which tests/infra holds against the contract.
+Against the local candidate app over real sockets, which tests/infra checks against the contract.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ def app(server: CandidateAppServer, http: httpx2.AsyncClient) -> Iterator[Candid
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
-    # As careless as a client may be: what matters must not depend on how it was made.
+    # As careless as a client may be: safety must not depend on how it was created.
     async with httpx2.AsyncClient(follow_redirects=True, timeout=None) as client:
         yield client
 
@@ -564,7 +564,7 @@ BYTES: dict[str, tuple[bytes, dict[str, str]]] = {
 
 @pytest.mark.parametrize(("content", "headers"), BYTES.values(), ids=list(BYTES))
 async def test_malformed_bytes_leave_the_outcome_unknown(user: str, content: bytes, headers: dict[str, str]) -> None:
-    # As it goes over the wire: the library would unpack what it is handed.
+    # As sent over the wire: the library would unpack what it is given.
     app = answered(lambda _: httpx2.Response(200, headers=headers, stream=Bytes(content)))
     assert await app.set_profile_fields(effect(user, "1", KEY), {"headline": "x"}) == Unknown()
     assert await app.outcome_of(user, "ap_1", KEY) == Unknown()

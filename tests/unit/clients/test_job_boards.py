@@ -1,4 +1,4 @@
-"""Adverts as boards write them, and what they may carry to a person."""
+"""Adverts as boards write them, and what of them may be shown to a user."""
 
 from typing import Any
 

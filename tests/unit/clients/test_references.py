@@ -1,4 +1,4 @@
-"""References are looked up together, and patiently."""
+"""References are resolved together, and with patience."""
 
 import random
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from qwestly_agent.clients.aws import LONGEST_SECONDS, WAITS_SECONDS, look_up_al
 
 
 class Store:
-    """Parameter Store and Secrets Manager, which fail first as often as they are told to."""
+    """Parameter Store and Secrets Manager, which first fail the given number of times."""
 
     def __init__(self, failures: int = 0, code: str = "AccessDeniedException") -> None:
         self.kept = {f"/stage/{number}": f"value {number}" for number in range(12)}

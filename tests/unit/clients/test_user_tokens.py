@@ -36,7 +36,7 @@ def signed(secret: str = SECRET, without: str = "", **changes: Any) -> str:
 
 
 def signed_as_it_stands(payload: str, header: str = '{"alg":"HS256","typ":"JWT"}') -> str:
-    """Sign a payload unchecked, as a library refuses to."""
+    """Sign a payload unchecked, which a library refuses to do."""
     signing_input = f"{_encoded(header)}.{_encoded(payload)}"
     return f"{signing_input}.{_encoded(hmac.digest(SECRET.encode(), signing_input.encode(), 'sha256'))}"
 
@@ -212,7 +212,7 @@ PARTS = _encoded('{"alg":"HS256" }'), _encoded(json.dumps({**CLAIMS, "name": "x"
 
 
 def padded(*places: int) -> str:
-    """A good token with the padding of base64 at these of its parts, signed as it then stands."""
+    """A valid token with base64 padding at these of its parts, signed in that form."""
     header, payload = (part + "=" * (-len(part) % 4) if place in places else part for place, part in enumerate(PARTS))
     signature = _encoded(hmac.digest(SECRET.encode(), f"{header}.{payload}".encode(), "sha256"))
     return f"{header}.{payload}.{signature}{'=' if 2 in places else ''}"

@@ -1,4 +1,4 @@
-"""Sentences stand under their positions, and none is lost."""
+"""Sentences are listed under their positions, and none is lost."""
 
 from collections.abc import Sequence
 

@@ -26,7 +26,7 @@ def local(moment: float, zone: str) -> str:
         ("2026-11-23 07:59", 8, "Europe/Lisbon", "2026-11-23 08:00"),
         ("2026-11-23 08:00", 8, "Europe/Lisbon", "2026-11-24 08:00"),
         ("2026-03-07 12:00", 2, "America/New_York", "2026-03-08 03:30"),  # 02:30 does not exist
-        ("2026-10-31 12:00", 1, "America/New_York", "2026-11-01 01:30"),  # comes twice
+        ("2026-10-31 12:00", 1, "America/New_York", "2026-11-01 01:30"),  # occurs twice
         ("2026-12-31 23:00", 0, "Asia/Kathmandu", "2027-01-01 00:30"),
     ],
 )
@@ -76,7 +76,7 @@ def test_changing_zone_and_hour_never_briefs_twice_a_day() -> None:
         zone, settings = chance.choice(ZONES), BriefingSettings(on=True)
         planned = next_briefing(settings, zone, now, told)
         for _ in range(60):
-            if chance.random() < 0.4:  # a change before it comes
+            if chance.random() < 0.4:  # a change before it is sent
                 now += chance.random() * max(0.0, planned.at - now)
                 zone = chance.choice(ZONES)
                 settings = BriefingSettings(on=True, hour=chance.randrange(24), minute=chance.randrange(60))

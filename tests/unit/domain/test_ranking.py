@@ -1,4 +1,4 @@
-"""Salience puts memories in the order of their decayed importance, at any time."""
+"""Salience orders memories by their decayed importance, at any time."""
 
 import math
 

@@ -1,6 +1,7 @@
-"""Words that mean a mark, labelled by hand, and sixty claims with one change each: what code refuses of them.
+"""Words that mean a mark, labelled by hand, and sixty claims with one change each: which of them code rejects.
 
-`evals/binding/` was written by somebody who had not read the code. What code refuses wrongly today is listed by number.
+`evals/binding/` was written by somebody who had not read the code. What code currently rejects wrongly is listed by
+number.
 """
 
 import asyncio
@@ -19,10 +20,10 @@ from qwestly_agent.grounding.quotes import FoundQuote
 
 FOLDER = ROOT / "evals/binding"
 NOT_READ = {19, 26, 57, 64, 81, 113}
-"""Labelled words that code refuses: "un mois sur quatre", a range of minutes, naira, pesos, millions after a figure of
-its own unit, and a factor beside a duration."""
+"""Labelled words that code rejects: "un mois sur quatre", a range of minutes, naira, pesos, millions after a figure
+with its own unit, and a factor next to a duration."""
 MOST_PUBLISHED = {"all of the quotes": 43, "nothing": 21}
-"""Of sixty lies, where the judge agrees to everything and gives these words for each mark."""
+"""Number of sixty lies, if the judge agrees to everything and gives these words for each mark."""
 
 
 def labelled() -> Iterator[tuple[int, str, str, Statement, list[FoundQuote]]]:

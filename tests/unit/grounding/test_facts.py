@@ -1,4 +1,4 @@
-"""Look 2: the figures of a statement against those of its quotes."""
+"""Look 2: compare the figures of a statement with those of its quotes."""
 
 from pathlib import Path
 from typing import Any
@@ -212,7 +212,7 @@ def test_a_figure_derivable_in_one_arithmetic_step_is_marked(statement: str, quo
     [
         ("Spent three years on a PhD", ["PhD, Sept 2019 - Jan 2024"]),  # and not until today
         ("There for nine years", ["Account manager, Jan 2017 - Dec 2022"]),
-        ("There for ten years", ["since 2016"]),  # nobody says that it goes on
+        ("There for ten years", ["since 2016"]),  # nobody says that it continues
         ("Brought the ward to 41 beds", ["14 beds to 31 in ten days"]),
         ("Looks after 132 accounts", ["32 accounts; 100% renewals"]),
         ("Teaches eight students", ["groups of 3 to 5 students"]),
@@ -225,7 +225,7 @@ def test_a_figure_derivable_in_one_arithmetic_step_is_marked(statement: str, quo
         ("Saves 28k", ["80k to 52k a month"]),
         ("Runs five of them", ["3 shops in Graz", "2 cooks in Lyon"]),
         ("An accuracy of 99.9 percent", ["3,500 orders a day, accuracy 99.4%"]),
-        # A word of approximation makes no wrong step right.
+        # A word of approximation does not make a wrong step right.
         ("Cut the time by about 19 minutes", ["from 48 to 32 minutes"]),
         ("Cut waste by nearly 35 %", ["waste 80k -> 60k"]),
         ("There for over eight years", ["Lead, Apr 2020 - present"]),
@@ -233,7 +233,7 @@ def test_a_figure_derivable_in_one_arithmetic_step_is_marked(statement: str, quo
         ("There for six years", ["Jan 2017 - Aug 2022"]),
         ("Grew sales 2x", ["10k → 15k"]),
         ("Won 3 times", ["sales from 10k to 30k"]),
-        # A range, opening hours and a chain are no change from one end to the other.
+        # A range, opening hours and a chain are not a change from one end to the other.
         ("Raised it by two students", ["groups from 3 to 5 students"]),
         ("Raised it by two students", ["groups from 3 up to 5 students"]),
         ("Longer by eight hours, up eight hours", ["open from 9:00 to 17:00"]),
@@ -333,16 +333,16 @@ def test_a_figure_code_cannot_fully_parse_is_left_to_the_judge(statement: str, q
         ("Hasta las ocho y media", "de 17.00 a 20.30", "es"),
         ("Travaille à 50 %", "un mi-temps", "fr"),
         ("Trois fois par mois", "3 par semaine, 1h45 chacune", "fr"),
-        # About is never exactly contradicted.
+        # An approximate figure is never contradicted exactly.
         ("More than 10 years there", "15 years there", "en"),
         ("Mehr als zehn Jahre dort", "15 Jahre dort", "de"),
         ("At least 100 guests", "150 guests", "en"),
         ("Over 1 million euros", "2.4 million euros", "en"),
-        # What is left of a hundred, and how long it has been since a date.
+        # The remainder of a hundred, and the time since a date.
         ("20 % of the clients are abroad", "80 % of the clients are local", "en"),
         ("Seit 15 Jahren Schlepperführer", "seit april 2011 auf schleppern, vorher 4 jahre zur see", "de"),
         ("Levou nove anos até gerente", "entrei em dois mil e quatro, com dezessete anos", "pt"),
-        # A figure of a name.
+        # A figure in a name.
     ],
 )
 def test_implied_and_two_step_figures_are_left_to_the_judge(statement: str, quote: str, language: str) -> None:

@@ -169,7 +169,8 @@ def grounded(cases: Sequence[Case], judge: Judge | None) -> list[GroundingVerdic
 
 
 def _knows(question: Question) -> Judged:
-    """Say yes, and give for each mark the first of the quotes, or of all fields of their sources, that can mean it."""
+    """Say yes, and for each mark return the first of the quotes, or of all fields of their sources, that can mean
+    it."""
     texts = [text for each in question.quotes for text in (each.text, *each.source.fields.values())]
     texts.append(" … ".join(texts))
 
@@ -195,7 +196,7 @@ def test_with_an_ideal_judge_no_lie_passes_and_at_most_1_percent_of_truths_is_lo
             true += case.true
             by_code += case.true and alone.outcome == "refused"
             lost += case.true and judged.outcome == "refused" and alone.outcome != "refused"
-    # The words are whole quotes here, where a judge gives the few that mean the mark.
+    # The words are whole quotes here; a real judge returns the few that mean the mark.
     assert (by_code * 100 <= true, lost * 18 <= true) == (True, True), (by_code, lost, true)
 
 
@@ -237,7 +238,7 @@ PIECES = (
 
 @pytest.mark.thorough
 def test_a_hostile_statement_does_not_change_other_verdicts() -> None:
-    """With a judge that answers by the JSON that it is given."""
+    """Use a judge that answers from the JSON that it is given."""
     chance = random.Random(14)
 
     async def reads(questions: Sequence[Question]) -> Mapping[int, Judged]:

@@ -1,4 +1,4 @@
-"""Lies that code plants among what a judge is asked, and what is known of the judge by them."""
+"""Lies that code plants in requests to a judge, and what they reveal about the judge."""
 
 import asyncio
 import random
@@ -127,7 +127,7 @@ def test_no_lie_is_planted_if_nothing_is_published() -> None:
 
 
 def rings_after(rate: float, plants: int, chance: random.Random) -> int | None:
-    """The number of plants after which a judge that passes lies at this rate errs."""
+    """The number of plants after which a judge that passes lies at this rate counts as unreliable."""
     seen = [
         JudgedPlant(kind="figure", language="en", passed=False),
         JudgedPlant(kind="figure", language="en", passed=True),

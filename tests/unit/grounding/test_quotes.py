@@ -1,4 +1,4 @@
-"""Look 1: what counts as the words of a source."""
+"""Look 1: what counts as a source's words."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The two state machines of an interview, and what ends it."""
+"""The two state machines of an interview, and the ways it can end."""
 
 import random
 from collections.abc import Callable
@@ -436,7 +436,7 @@ Move = Callable[[Interview], Interview]
 
 
 def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
-    """An answer, a decision, what a run found, or the person's hand; some of them late, or for another version."""
+    """An answer, a decision, a run's findings, or the user's edit; some of them late, or for another version."""
     title = chance.choice(TITLES)
     match chance.randrange(6):
         case 0 | 1:
@@ -465,7 +465,7 @@ def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
 
 @pytest.mark.thorough
 def test_only_transitions_in_the_tables_happen_despite_models_and_redeliveries() -> None:
-    """Each move is made of what was known, and comes to what there is: late, twice, or after another's."""
+    """Each move is based on what was known, and is applied to the current state: late, twice, or after another move."""
     chance = random.Random(7)
     made = 0
     while made < 10_000:

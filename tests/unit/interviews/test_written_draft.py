@@ -39,7 +39,7 @@ def written(text: str, quote: str, message: str = "m1") -> WrittenStatement:
 
 
 def hostile(chance: random.Random) -> WrittenStatement:
-    """An invention, with words that are there, that are not, or that the interviewer said."""
+    """An invented statement, with words that exist, that do not, or that the interviewer said."""
     number, place = chance.randrange(9, 5_000), chance.choice(("Acme", "Globex", "NASA"))
     text = chance.choice(
         (
@@ -76,7 +76,7 @@ def test_a_thousand_hostile_statements_add_nothing_the_user_did_not_say() -> Non
     names = by_number(SAYS)
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
-        """Knows what is true; is not there at times, and invents a span where it means to agree with a lie."""
+        """A judge that knows what is true; it is unavailable at times, and invents a span when it agrees with a lie."""
         return {
             each.number: Judged(id=each.number, span=each.quotes[0].text)
             if each.statement.text in TRUE

@@ -1,6 +1,7 @@
-"""Sentences of adverts in five languages: plain scams and forbidden traits, and ordinary ones that look a little alike.
+"""Sentences of adverts in five languages: obvious scams and forbidden traits, and ordinary sentences that resemble them
+slightly.
 
-They were written before the warnings that they are for.
+They were written before the warnings that they test.
 """
 
 WARNED = (

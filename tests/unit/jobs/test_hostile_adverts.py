@@ -1,5 +1,5 @@
-"""Adverts that speak to models, a model that obeys them, and a judge that says yes to all: what is shown of the person
-is still what the person said."""
+"""Adverts that address models, a model that obeys them, and a judge that says yes to all: what is shown about the user
+is still only what the user said."""
 
 import random
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One entry a job, over boards and days."""
+"""One entry per job, across boards and days."""
 
 from typing import Any
 

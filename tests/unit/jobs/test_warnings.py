@@ -1,4 +1,4 @@
-"""Plain scams and forbidden demands are warned of in the advert's own words, and ordinary adverts are not."""
+"""Obvious scams and forbidden demands cause a warning in the advert's own words, and ordinary adverts cause none."""
 
 import pytest
 

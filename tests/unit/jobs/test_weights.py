@@ -1,4 +1,4 @@
-"""Weights learned from thumbs, and their display."""
+"""Weights learned from ratings, and their display."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A wish and an advert as its board sends it: what fits is shown, and what clearly does not is hidden."""
+"""A wish and an advert as its board sends it: a match is shown, and a clear mismatch is hidden."""
 
 import pytest
 

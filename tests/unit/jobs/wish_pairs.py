@@ -1,6 +1,6 @@
 """Pairs of wishes and an advert as its board sends it, in five languages, with the right outcome.
 
-They were written from the boards' public answers, before the comparison that they are for. All employers are invented.
+They were written from the boards' public responses, before the comparison that they test. All employers are invented.
 """
 
 from typing import Any, NamedTuple
@@ -481,4 +481,4 @@ PAIRS = (
         ),
     ),
 )
-"""Pairs at even places were used while the comparison was written; those at odd places were kept aside."""
+"""Pairs at even positions were used while the comparison was written; those at odd positions were held out."""

@@ -1,4 +1,4 @@
-"""The one layer that retries: once, where it helps, and never for longer than somebody waits."""
+"""The only layer that retries: once, if it helps, and never for longer than somebody waits."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def _waits_as_the_client_does(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits between attempts in seconds; nobody really waits."""
+    """The waits between attempts in seconds; they do not really happen."""
     waited: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -39,7 +39,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def attempts(answer: Answer, **more: Any) -> list[httpx2.Request]:
-    """The requests that a provider gets which answers so each time."""
+    """The requests received by a provider that always responds like this."""
     asked: list[httpx2.Request] = []
 
     def answer_and_count(request: httpx2.Request) -> httpx2.Response:

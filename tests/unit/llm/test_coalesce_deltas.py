@@ -1,4 +1,4 @@
-"""A provider's stream arrives whole and in order, in fewer pieces, within one window."""
+"""A provider's stream arrives complete and in order, in fewer pieces, within one window."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ from qwestly_agent.model_calls import failure_of
 pytestmark = pytest.mark.anyio
 
 NEVER_ENDS = 3600.0
-"""A window that no test waits for: what is held goes out for another reason."""
+"""A window that no test waits for: held text is sent for another reason."""
 SHORT = 0.01
 PIECE = 64 * 1024
 
@@ -38,7 +38,7 @@ Step: TypeAlias = bytes | asyncio.Event | Exception
 
 @dataclass
 class Provider(httpx2.AsyncBaseTransport, httpx2.AsyncByteStream):
-    """Answers every request with these steps, and knows how far it was read."""
+    """Answers every request with these steps, and records how far it was read."""
 
     steps: Iterable[Step]
     status: int = 200
@@ -119,7 +119,7 @@ async def broken(provider: Provider, window_seconds: float = NEVER_ENDS) -> tupl
 
 
 def meaning(body: bytes) -> list[str | tuple[str]]:
-    """The events that a reader finds: a tuple for text, however many deltas brought it, and all others as they are."""
+    """The events that a reader gets: a tuple for text, however many deltas it came in, and all others unchanged."""
     lines = re.sub(r"\r\n|\r", "\n", body.decode("utf-8", "backslashreplace"))
     blocks = filter(None, map(data_of, lines.split("\n\n")))
     found: list[str | list[str]] = []

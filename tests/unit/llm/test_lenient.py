@@ -1,4 +1,4 @@
-"""A model's meaning, read over the wire from servers that only resemble OpenAI's."""
+"""Parse what a model means, over the wire, from servers that only resemble OpenAI's."""
 
 import json
 import random
@@ -176,7 +176,7 @@ class Dialect:
         self.arguments = chance.choice(["whole", "pieces", "again", "snapshots", "twice", "object", "empty first"])
         self.interleaved = self.index == "proper" or self.ids == "all"
         if self.ids == "fresh" and self.names == "pieces" and self.index != "proper":
-            self.names = "first"  # a name that is no tool's, under an id of its own, is anybody's guess
+            self.names = "first"  # a name that is no tool's, under its own id, is ambiguous
 
     def stream(self, calls: Called) -> list[Json]:
         each = [self._call(place, *call) for place, call in enumerate(calls)]

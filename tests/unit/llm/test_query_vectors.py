@@ -1,4 +1,4 @@
-"""One run's searches by meaning ask as little as they can."""
+"""A run's searches by meaning send as few requests as possible."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Private methods may change in any version: the library is read again before its pin moves."""
+"""Private methods may change in any version: the library is reviewed again before its pin is raised."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Memories that code alone counts as equal, without a model."""
+"""Memories that code alone treats as equal, without a model."""
 
 import pytest
 from hypothesis import given, settings

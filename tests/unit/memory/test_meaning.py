@@ -1,4 +1,4 @@
-"""The stored words: the model's where the quote supports them, else the user's, else none."""
+"""The stored text: the model's if the quote supports it, otherwise the user's, otherwise none."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ def note(text: str, quote: str, content: str, *, before: str = "") -> Note:
 
 
 class Judge:
-    """Says yes to statements that hold one of these texts; answers nothing about those that hold a silent one."""
+    """Says yes to statements that contain one of these texts; gives no answer on those that contain a silent one."""
 
     def __init__(self, *yes: str, silent: Collection[str] = ()) -> None:
         self.yes, self.silent, self.asked = yes, silent, list[str]()

@@ -1,4 +1,4 @@
-"""Rules for memories that relate: each goes by a verdict on exactly its pair, and something stays."""
+"""Rules for related memories: each is replaced by a verdict on exactly its pair, and one always stays."""
 
 from itertools import combinations, permutations
 from typing import get_args

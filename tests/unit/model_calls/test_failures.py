@@ -1,4 +1,4 @@
-"""A person is told the cause in our words, never in a provider's."""
+"""Users see the cause in our words, never in a provider's."""
 
 from typing import Any
 

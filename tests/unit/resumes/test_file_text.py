@@ -1,4 +1,4 @@
-"""The text of a file stands there as its person wrote it; a file that means harm ends in one clear sentence."""
+"""A file's text is extracted as written; a malicious file ends in one clear sentence."""
 
 from html import escape
 
@@ -81,7 +81,7 @@ async def test_scripts_in_a_file_are_ignored_and_its_text_is_read() -> None:
 
 
 async def test_invisible_text_in_a_file_is_read_as_text() -> None:
-    """It is quoted to its person before anything comes of it."""
+    """It is quoted to the user before it is used."""
     assert ORDERS in await open_file(with_hidden_orders())
 
 

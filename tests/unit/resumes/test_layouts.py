@@ -1,4 +1,4 @@
-"""Files as programs write them: what stands at the right margin, Word's structures, encodings, and other scripts."""
+"""Files as programs write them: text at the right margin, Word's structures, encodings, and other scripts."""
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -304,7 +304,7 @@ def test_a_browser_printed_page_is_read_in_order_and_direction() -> None:
 
 
 def test_a_forms_value_follows_its_label() -> None:
-    """Values are saved in a field of their own, or of its parent."""
+    """Values are stored in the field itself, or in its parent."""
     page = Page()
     for at, label in enumerate(("Name", "Last position", "Employer")):
         page.text(LEFT, 780 - 30 * at, label)

@@ -1,4 +1,4 @@
-"""A variant advances, goes back or is held: by given counts, and by simulated trials."""
+"""A variant advances, is rolled back or is held: by given counts, and by simulated trials."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from tests.counts import count
 
 NOW = 1_800_000_000.0
 HEALTHY = {"failed": 0.02, "slow": 0.01, "cost_usd": 0.006, "bad": 0.04, "denied": 0.15, "left_out": 0.1}
-"""Usual shares, and dollars a turn."""
+"""Usual shares, and dollars per turn."""
 Counts = dict[str, float]
 
 
@@ -37,7 +37,7 @@ def trial(share: int = 10, **changes: object) -> Trial:
 
 
 def users(number: int, rng: Generator, given: Mapping[str, float] = HEALTHY, spread: float = 4.0) -> list[Counts]:
-    """The counts of so many users, who differ: some talk more, and one for whom a turn fails is likelier to see the
+    """The counts of so many users, who differ: some talk more, and one with a failed turn is more likely to see the
     next one fail (a beta distribution)."""
     turns = 1 + rng.geometric(1 / 5, number)
 
@@ -172,7 +172,7 @@ def test_one_user_with_only_failures_is_no_emergency_but_many_are() -> None:
 
 
 def _stopped_after(variant: list[Counts], base: list[Counts]) -> int | None:
-    """The turns after which a look, one after each user, finds an emergency."""
+    """The number of turns after which a look, one after each user, finds an emergency."""
     turns = failed = 0.0
     usual = {name: sum(each[name] for each in base) for name in ("turns", "failed")}
     for number, each in enumerate(variant, 1):

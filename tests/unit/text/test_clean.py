@@ -50,7 +50,7 @@ def test_ordinary_text_stays_unchanged(text: str) -> None:
     assert visible(text) == well_formed(text) == text
 
 
-def test_half_of_a_pair_becomes_the_replacement_character() -> None:
+def test_half_of_a_surrogate_pair_becomes_the_replacement_character() -> None:
     assert well_formed("a\ud83d") == "a\ufffd"
     assert well_formed("\ud83d\ude00") == "😀"
 
@@ -69,14 +69,14 @@ def test_half_of_a_pair_becomes_the_replacement_character() -> None:
         (r"\\host\share", r"\\ host\share"),
     ],
 )
-def test_texts_that_mail_programs_would_link_are_parted(text: str, shown: str) -> None:
+def test_texts_that_mail_programs_would_link_are_broken_up(text: str, shown: str) -> None:
     assert disable_links(text) == shown
 
 
 @pytest.mark.parametrize(
     "text", ["Led 3.5 of 10, v1.2, i.e. two. And …", "10:30: a U.S. firm... and R&D", "a / b, 1/2"]
 )
-def test_ordinary_words_are_left_alone(text: str) -> None:
+def test_ordinary_words_are_not_broken_up(text: str) -> None:
     assert disable_links(text) == text
 
 
@@ -104,7 +104,7 @@ PIECES = [
 
 @pytest.mark.thorough
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=2)))
-def test_nothing_is_left_that_is_linked_by_itself(words: list[str]) -> None:
+def test_no_auto_linked_text_remains(words: list[str]) -> None:
     text = disable_links("".join(words))
     assert not re.search(r"[^\s.。．｡][.。．｡][^\W\d_]{2}|@\S|[A-Za-z]:\S|//\S|\\\\\S", text)
     assert disable_links(text) == text

@@ -1,4 +1,4 @@
-"""Contact details of somebody's documents in other texts: found in any spacing and spelling, and nothing else is."""
+"""Contact details from a user's documents in other texts: found in any spacing and spelling, and nothing else is."""
 
 import pytest
 
@@ -28,7 +28,7 @@ SPELLED = [
 
 
 @pytest.mark.parametrize("spelled", SPELLED)
-def test_one_is_found_however_it_is_spelled(spelled: str) -> None:
+def test_a_known_contact_detail_is_found_in_any_spelling(spelled: str) -> None:
     assert DETAILS.stand_in(f"Led a team at Kestrel Labs; {spelled}.")
 
 
@@ -42,7 +42,7 @@ def test_one_is_found_however_it_is_spelled(spelled: str) -> None:
         "Falk & Partner, Example Organisation: Ines, lead",
     ],
 )
-def test_a_text_that_only_resembles_a_contact_detail_is_none(text: str) -> None:
+def test_a_text_only_resembling_a_contact_detail_is_not_one(text: str) -> None:
     assert not DETAILS.stand_in(text)
 
 
@@ -59,12 +59,12 @@ def test_a_text_that_only_resembles_a_contact_detail_is_none(text: str) -> None:
         ("I opened 12 Oxford Street as a store manager.", "Managed the store in Oxford Street", False),
     ],
 )
-def test_streets_are_known_by_name_and_number_and_mailboxes_by_all_of_them(
+def test_streets_are_matched_by_name_and_number_and_mailboxes_as_a_whole(
     document: str, told: str, is_told: bool
 ) -> None:
     assert ContactDetails.of(contacts_in(document)).stand_in(told) == is_told
 
 
-def test_one_that_is_spread_is_found_with_the_texts_that_hold_it() -> None:
+def test_a_contact_detail_split_over_several_texts_is_found() -> None:
     assert DETAILS.places_in(["Rust", "020 79", "46 09", "58", "Python"]) == {1, 2, 3}
     assert DETAILS.places_in(["Rust", "Python"]) == set()

@@ -1,6 +1,7 @@
-"""Contact details, dates and periods set in many ways, drawn with a fixed seed: figures for the night.
+"""Contact details, dates and periods in many formats, drawn with a fixed seed: rates for the nightly run.
 
-Numbers come from phonenumbers' plans of 46 countries, which nothing in `src` knows."""
+Numbers come from phonenumbers' plans of 46 countries, which nothing in `src` uses.
+"""
 
 import random
 from collections.abc import Iterator
@@ -152,7 +153,7 @@ def _periods() -> Iterator[str]:
 
 
 def contacts_left() -> list[str]:
-    """Return the placements of which something is left, of `PLACEMENTS`."""
+    """Return those of `PLACEMENTS` of which something remains."""
     left = list[str]()
     for text in _placements():
         got, found = without_contacts(text)
@@ -165,18 +166,18 @@ def contacts_left() -> list[str]:
 
 
 def dates_taken() -> list[str]:
-    """Return the dates and periods that are taken for contact details, of `DATES`."""
+    """Return those of `DATES` that are mistaken for contact details."""
     texts = islice(_periods(), DATES)
     return [f"{text!r}: {[each.words for each in found]}" for text in texts if (found := contacts_in(text))]
 
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_no_contact_detail_is_left_at_any_of_a_thousand_places() -> None:
+def test_no_contact_detail_remains_at_any_of_a_thousand_places() -> None:
     assert contacts_left() == []
 
 
 @pytest.mark.thorough
 @pytest.mark.nightly
-def test_none_of_two_thousand_dates_and_periods_is_a_telephone_number() -> None:
+def test_none_of_two_thousand_dates_and_periods_is_taken_as_a_phone_number() -> None:
     assert dates_taken() == []

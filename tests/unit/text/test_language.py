@@ -19,12 +19,12 @@ from qwestly_agent.text.language import language_of
         ("Ik leid het atelier met mijn zus", "nl"),
     ],
 )
-def test_function_words_tell_the_language(text: str, language: str) -> None:
+def test_function_words_determine_the_language(text: str, language: str) -> None:
     assert language_of(text) == language
 
 
 @pytest.mark.parametrize("text", ["", "Python, Kafka, 2019", "Hotel in Berlin", "de a", "The Ritz", "東京で働く"])
-def test_too_few_words_or_words_of_two_languages_tell_none(text: str) -> None:
+def test_too_few_or_mixed_words_determine_no_language(text: str) -> None:
     assert language_of(text) == ""
 
 

@@ -36,7 +36,7 @@ MEGABYTE = 1_000_000
         ("The Valley of Nowhere", "US", ("Austin",), None),
     ],
 )
-def test_a_place_is_found_by_any_of_its_names_and_what_is_unclear_stays_unclear(
+def test_a_place_is_found_by_any_of_its_names_and_ambiguity_is_kept(
     wish: str, country: str, names: tuple[str, ...], is_there: bool | None
 ) -> None:
     assert is_in(country, names, wish) is is_there
@@ -51,11 +51,11 @@ def test_countries_have_codes_names_in_five_languages_and_groups() -> None:
     assert home_countries(("Lisboa", "Nowhere")) == frozenset()
 
 
-def test_one_town_has_one_key() -> None:
+def test_a_town_has_one_key_for_all_its_names() -> None:
     assert town_key("Lisboa") == town_key("Lisbon") == town_key("lissabon, Portugal") != town_key("Porto")
     assert town_key("London, UK") != town_key("London, Ontario")
 
 
-def test_the_table_is_at_most_a_megabyte_when_it_is_loaded() -> None:
+def test_the_loaded_places_table_is_at_most_a_megabyte() -> None:
     packed = files("qwestly_agent.text").joinpath("places.tsv.gz").read_bytes()
     assert len(gzip.decompress(packed)) <= MEGABYTE

@@ -1,4 +1,4 @@
-"""One grammar of yes, no, stop and orders: what it knows, and that it guesses nothing else."""
+"""The grammar of yes, no, stop and orders: what it recognizes, and that it guesses nothing else."""
 
 import pytest
 
@@ -65,27 +65,27 @@ NO_ORDERS = [
 
 
 @pytest.mark.parametrize(("texts", "answer"), [(YES, "yes"), (NO, "no"), (NEITHER, None)])
-def test_an_answer_is_a_whole_message(texts: str, answer: str | None) -> None:
+def test_a_yes_or_no_must_be_the_whole_message(texts: str, answer: str | None) -> None:
     assert [each for each in texts.split("|") if answer_in(each) != answer] == []
 
 
 @pytest.mark.parametrize(("texts", "stops"), [(STOP, True), (NO_STOP, False)])
-def test_a_wish_to_stop_is_a_whole_message(texts: str, stops: bool) -> None:
+def test_a_request_to_stop_must_be_the_whole_message(texts: str, stops: bool) -> None:
     assert [each for each in texts.split("|") if is_stop(each) != stops] == []
 
 
 @pytest.mark.parametrize(("text", "change", "field", "value"), ORDERS)
-def test_an_order_names_verb_field_and_value(text: str, change: str, field: str, value: str) -> None:
+def test_a_plain_order_names_verb_field_and_value(text: str, change: str, field: str, value: str) -> None:
     found = [each for each in orders_in(text) if names_exactly(each, [[value]])]
     assert [(each.change, each.field) for each in found] == [(change, field)]
 
 
 @pytest.mark.parametrize(("text", "value"), NO_ORDERS)
-def test_anything_else_is_no_order(text: str, value: str) -> None:
+def test_anything_else_is_not_a_plain_order(text: str, value: str) -> None:
     assert [each for each in orders_in(text) if names_exactly(each, [[value]])] == []
 
 
-def test_an_order_of_several_items_names_each_of_them_and_no_other() -> None:
+def test_a_plain_order_for_several_items_names_exactly_those() -> None:
     [order] = orders_in("Add Go, “Rust” and SQL to my skills")
     assert names_exactly(order, [["Rust"], ["Go"], ["SQL"]])
     assert not names_exactly(order, [["Rust"], ["Go"]])

@@ -1,4 +1,4 @@
-"""Text that is safe to show: no link or image to a stranger's server, however it is written and however it arrives."""
+"""Text that is safe to show: no link or image to another server, however it is written and delivered."""
 
 import re
 from collections.abc import Iterator
@@ -94,7 +94,7 @@ ATTACKS = {
     "https\\:/\\/evil.example": "https\\:/\\/ evil.example",
     "www\\.evil.example": "www \\.evil.example",
     "xmpp\\:a@evil.example/secret": "xmpp\\: a@evil.example/secret",
-    # characters that nobody sees
+    # invisible characters
     "]\u200b(https://evil.example)": "] \u00a0(https:// evil.example)",
     "<\x00img src=//evil.example>": "< img src=//evil.example>",
     "https:\u2060//evil.example": "https:// evil.example",
@@ -148,29 +148,29 @@ def in_pieces(text: str, size: int = 1) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("text", "shown"), ATTACKS.items())
-def test_an_attack_is_shown_as_text(text: str, shown: str) -> None:
+def test_an_injected_markup_attack_is_shown_as_text(text: str, shown: str) -> None:
     assert safe_text(text, HOSTS) == shown
     assert "".join(in_pieces(text)) == shown
 
 
 @pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
+def test_ordinary_text_is_shown_unchanged(text: str) -> None:
     assert safe_text(text, HOSTS) == text
     assert "".join(in_pieces(text)) == text
 
 
-def test_a_link_stays_one_where_the_text_goes_on_without_a_blank() -> None:
+def test_a_link_followed_by_text_without_a_blank_stays_a_link() -> None:
     assert safe_text("请看[主页](https://qwestly.com)。谢谢", HOSTS) == "请看[主页](https://qwestly.com) 。谢谢"
     assert safe_text("| https://qwestly.com<br>x |", HOSTS) == "| https://qwestly.com< br>x |"
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
-def test_every_line_end_becomes_a_line_feed(size: int) -> None:
+def test_every_line_ending_becomes_a_line_feed(size: int) -> None:
     assert "".join(in_pieces("a\r\nb\rc\x85d\u2028e\u2029\r\r\nf\r", size)) == "a\nb\nc\nd\ne\n\n\nf\n"
 
 
 @pytest.mark.parametrize("hosts", [[], [""], ["", "qwestly.com"]])
-def test_where_no_host_is_allowed_every_address_is_text(hosts: list[str]) -> None:
+def test_every_address_is_text_if_no_host_is_allowed(hosts: list[str]) -> None:
     assert safe_text("[x](https://a.example./) https://b.example. www.c.example [d](/d)", hosts) == (
         "[x] \u00a0(https:// a.example./) https:// b.example. www .c.example [d](/d)"
     )
@@ -180,7 +180,7 @@ def test_where_no_host_is_allowed_every_address_is_text(hosts: list[str]) -> Non
 @given(TEXTS, st.lists(st.integers(min_value=0)))
 @settings(max_examples=300)
 @example("[x](https://qwestly.com?)a", [24])
-def test_chunk_boundaries_make_no_difference_to_the_text(text: str, cuts: list[int]) -> None:
+def test_chunk_boundaries_do_not_affect_the_text(text: str, cuts: list[int]) -> None:
     safe = SafeText(HOSTS)
     ends = sorted(cut % (len(text) + 1) for cut in cuts)
     pieces = [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
@@ -199,7 +199,7 @@ def test_safe_text_stays_unchanged(text: str) -> None:
 @pytest.mark.thorough
 @given(TEXTS)
 @settings(max_examples=300)
-def test_nothing_that_can_be_seen_is_lost(text: str) -> None:
+def test_no_visible_text_is_lost(text: str) -> None:
     def words(text: str) -> str:
         text = re.sub("[\u115f\u1160\u3164\uffa0]", "", text)
         return "".join(each for each in text if not each.isspace() and category(each)[0] not in "CM")
@@ -210,7 +210,7 @@ def test_nothing_that_can_be_seen_is_lost(text: str) -> None:
 @pytest.mark.thorough
 @given(TEXTS)
 @settings(max_examples=300)
-def test_no_syntax_is_left_that_leads_elsewhere(text: str) -> None:
+def test_no_syntax_that_links_to_other_hosts_remains(text: str) -> None:
     shown = safe_text(text, HOSTS)
     assert not re.search(r"\]:|\][ \t]+\(|<[A-Za-z/!?]", shown)
     assert all(leads_home(destination) for destination in re.findall(r"\]\(([^)]*)", shown))
@@ -239,13 +239,13 @@ def decode(text: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
 
 
-def test_text_without_syntax_is_shown_at_once() -> None:
+def test_text_without_markup_is_shown_at_once() -> None:
     pieces = ["Yes,", " the", " cow", " 🐄 k", "nows", ". ww", "w"]
     safe = SafeText(HOSTS)
     assert [safe.feed(piece) for piece in pieces] == pieces
 
 
-def test_only_what_is_undecided_is_held_back() -> None:
+def test_only_undecided_text_is_held_back() -> None:
     safe = SafeText(HOSTS)
     pieces = {
         "At 10:": "At 10",
@@ -270,7 +270,7 @@ STARTS = ["](", "](https://", "](https://qwestly.com/", "https://", "https://qwe
 @pytest.mark.thorough
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("more", ["a", ".", "-", "a.", ")", "]", "0"])
-def test_the_text_held_back_is_bounded(start: str, more: str) -> None:
+def test_the_amount_of_held_back_text_is_bounded(start: str, more: str) -> None:
     safe = SafeText(HOSTS)
     fed = start + more * 4000
     shown = "".join(safe.feed(each) for each in fed)

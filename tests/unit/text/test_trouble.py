@@ -1,4 +1,4 @@
-"""Explicit statements of people in trouble, and others. The sentences stand in `evals/trouble.tsv.gz`."""
+"""Explicit statements by people in trouble, and others. The sentences are in `evals/trouble.tsv.gz`."""
 
 import random
 import re
@@ -35,7 +35,7 @@ def test_explicit_statements_of_trouble_are_found_with_their_language() -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "plain-2", "unseen", "first-rounds"])
-def test_talk_of_work_others_or_the_past_alarms_at_most_once_in_a_hundred(name: str) -> None:
+def test_messages_on_work_others_or_the_past_alarm_in_at_most_1_percent(name: str) -> None:
     said = [each.text for each in trouble.load(name) if each.label == "p"]
     assert len(said) >= 300
     alarms = [each for each in said if trouble_in(each)]
@@ -57,7 +57,7 @@ def test_talk_of_work_others_or_the_past_alarms_at_most_once_in_a_hundred(name: 
         ("I can't go on like this in my current role, I need a change", None),
         ("A caller told me they want to die, and I stayed on the line.", None),
         ("", None),
-        # A clause begins anew at "and", at punctuation and at a first person.
+        # A new clause starts at "and", at punctuation and at a first person.
         ("They fired me and I want to die", Trouble("self_harm", "en")),
         ("they all say no i want to die", Trouble("self_harm", "en")),
         ("I used to love this job, and now I want to die.", Trouble("self_harm", "en")),
@@ -69,7 +69,7 @@ def test_talk_of_work_others_or_the_past_alarms_at_most_once_in_a_hundred(name: 
         ("ils m'ont viré et je veux mourir", Trouble("self_harm", "fr")),
         ("me echaron y quiero morirme", Trouble("self_harm", "es")),
         ("ele me demitiu e quero morrer", Trouble("self_harm", "pt")),
-        # Who does not want to live somewhere wants to move.
+        # Someone who does not want to live somewhere wants to move.
         ("Ich will nicht mehr in München leben", None),
         ("Ich will nicht mehr vom Ersparten leben", None),
         ("Je ne veux plus vivre à Paris", None),
@@ -81,12 +81,12 @@ def test_talk_of_work_others_or_the_past_alarms_at_most_once_in_a_hundred(name: 
         ("mein Chef droht mir, dass er mich umbringt", Trouble("violence", "de")),
     ],
 )
-def test_spelling_makes_no_difference_to_trouble_and_its_subject_does(said: str, found: Any) -> None:
+def test_spelling_does_not_affect_detecting_trouble_but_its_subject_does(said: str, found: Any) -> None:
     assert trouble_in(said) == found
 
 
-def test_the_phrases_and_two_other_signals_together_miss_hardly_anybody() -> None:
-    """The other two are scripted: each of them finds three of four, whatever the others find."""
+def test_phrases_and_two_other_signals_together_find_nearly_everybody() -> None:
+    """The other two are scripted: each of them detects three of four, independently of the others."""
     chance = random.Random(74)
 
     def share(label: str) -> float:

@@ -1,4 +1,4 @@
-"""Decisions of code by words of human languages: each such module is named, and they stay few."""
+"""Decisions that code makes by words of human languages: each such module is listed, and they stay few."""
 
 import ast
 import io
@@ -67,14 +67,14 @@ def _lines(node: ast.AST) -> range:
     return range(first, (node.end_lineno or node.lineno) + 1)
 
 
-def test_at_most_400_lines_of_code_judge_meaning_by_words_and_each_has_its_test() -> None:
+def test_at_most_400_tested_lines_of_code_judge_meaning_by_words() -> None:
     found = list(rows())
     assert sum(lines_of(module, names) for module, names, _ in found) <= MOST_LINES
     assert [test for *_, test in found if not test.is_file()] == []
 
 
-def test_each_module_with_words_of_three_languages_is_named() -> None:
-    """A module that reads sentences has their function words."""
+def test_each_module_with_words_in_three_languages_is_listed() -> None:
+    """Modules that read sentences contain their function words."""
     all_words = Counter(chain.from_iterable(map(function_words, (*LANGUAGES, "en"))))
     own = [{each for each in function_words(one) if len(each) > 2 and all_words[each] == 1} for one in LANGUAGES]
     for module in PACKAGE.rglob("*.py"):
