@@ -132,7 +132,7 @@ def play_whole_talks(stage: Stage, samples: int, answers: Answers | None) -> Pla
 
 
 def _talked(stage: Stage, case: Case, recorded: Sequence[Step]) -> tuple[Talk, list[Step]]:
-    """Play until the conversation ends by itself. Returns it, and the model's answers."""
+    """Play the conversation until it ends by itself. Returns the conversation and the model's answers."""
     talk, left = Talk(), {each.name: list(each.says) for each in case.tells}
     stage.script(recorded)
     stage.relay.recorded_steps.clear()

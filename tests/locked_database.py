@@ -1,5 +1,5 @@
-"""Stand in for a database that asks for passwords, as MongoDB does: at a connection's start, and of a user that is gone
-at each command."""
+"""A stand-in for a MongoDB that requires passwords: it authenticates each connection, and rejects every command of a
+user that was deleted since."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -170,7 +170,7 @@ def plan(given: Mapping[str, str]) -> Stack:
     environment.setdefault("ERASURE_KEY", kept_secret("erasures"))
     environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
     environment.setdefault("MONGODB_CONNECTIONS", "20")  # one local process serves all requests
-    environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of several parts would block each other
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")  # thread pools of several processes would contend for the CPU
     environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"
     # Parts start in other folders.

@@ -179,7 +179,7 @@ def test_a_turn_with_an_invalid_model_response_is_read_to_the_end(
     assert seen.texts[-1] == "That is all."
 
 
-def test_the_second_turn_knows_the_first(chat_page: UseChat, model: ModelServer) -> None:
+def test_the_second_turn_remembers_the_first(chat_page: UseChat, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[CALL]), Reply(text="Hello Ada."), Reply(text="Noted."))
     chat_page.say("My name is Ada.")
     seen = chat_page.say("And I like trains.")

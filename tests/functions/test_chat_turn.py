@@ -23,7 +23,7 @@ def test_a_turn_streams_its_steps_and_then_the_answer(client: Client, model: Mod
     assert answer.last.data["usage"]["output_tokens"] > 0
 
 
-def test_the_second_turn_knows_the_first(client: Client, model: ModelServer) -> None:
+def test_the_second_turn_remembers_the_first(client: Client, model: ModelServer) -> None:
     first = client.say("My name is Ada.")
     client.say("And I like trains.", first.conversation_id)
     said = [message["content"] for message in model.requests[-1].json["messages"] if message["role"] == "user"]

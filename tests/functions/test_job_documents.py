@@ -202,7 +202,7 @@ def test_the_document_head_is_inserted_by_code_with_the_chosen_fields(client: Cl
     assert refused.status_code == 422
 
 
-def test_each_document_has_the_chosen_head_and_needs_a_name(client: Client, chat: ChatServer) -> None:
+def test_each_document_uses_the_chosen_head_and_requires_a_user_name(client: Client, chat: ChatServer) -> None:
     document_id = written(chat, client, found(chat, client.user_id))
     chosen = {"document_name": " Maya\nO. ", "document_head": ["phone", "email"]}
     client.request("PUT", "/api/settings", json=chosen).raise_for_status()

@@ -80,7 +80,7 @@ def test_the_agent_explains_a_memory_with_its_quote_and_date(client: Client, mod
     answer = client.say("Why do you know that I live in Lisbon?")
     assert "“Remember that I live in Lisbon”" in answer.text
     assert re.search(r"On \w+, \w+ \d+, \d{4} you wrote", answer.text)
-    # The title of its source is left out too: it may name forgotten content.
+    # The title of the memory's source is left out too, as it may mention forgotten content.
     assert told(model)["memories"][0].keys() == {"id", "type", "content", "told_on", "how_sure", "quote", "said_on"}
     [step] = steps_of(client, answer)
     assert (step["name"], step["effect"]) == ("explain_memory", "read")

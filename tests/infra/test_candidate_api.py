@@ -104,7 +104,7 @@ class Judge:
 
 
 def address(server: ContractServer, path: str) -> str:
-    """Return the URL of a path, which may have a server of its own in the document."""
+    """Return the full URL of a path, with the path's own `servers` entry in the OpenAPI document if it has one."""
     [mine] = DOCUMENT["paths"].get(path, {}).get("servers", DOCUMENT["servers"])
     return mine["url"].replace("{origin}", server.url.removesuffix(API_PATH)) + path
 

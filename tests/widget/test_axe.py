@@ -77,7 +77,8 @@ def test_no_view_has_accessibility_violations(page: Page, backend: ScriptedBacke
 
 
 def violations(page: Page) -> list[str]:
-    """Run outside the page's content security policy, which allows no script of a test."""
+    """Run axe outside the page's content security policy, which would block a test's script, and return the
+    violations."""
     found = page.evaluate(f"async () => {{ {AXE.read_text()}; return (await axe.run()).violations; }}")
     return [
         f"{each['id']}: {node['html'][:200]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]

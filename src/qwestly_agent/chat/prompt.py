@@ -105,8 +105,7 @@ def make_context(
 
 
 def day_in(zone: str, now: float) -> str:
-    """Return the date in a time zone at a time in seconds since the epoch: "Monday, November 23, 2026
-    (Europe/Lisbon)"."""
+    """Return the local date of a Unix timestamp, such as "Monday, November 23, 2026 (Europe/Lisbon)"."""
     return f"{format_day(now, zone)} ({zone})"
 
 

@@ -138,8 +138,8 @@ async def start_scout(services: Services, user_id: str, key: str, *, at_night: b
 
 
 async def start_requested(services: Services, user_id: str) -> str:
-    """Start a search on request. If the last search succeeded and the wishes are the same, only after ten minutes.
-    Raises what `start_scout` raises."""
+    """Start a search on request. If the last search succeeded and the wishes have not changed, a new one is allowed
+    after ten minutes. Raises what `start_scout` raises."""
     now, search = services.clock(), await services.job_searches.get(user_id)
     has_just_ended = search.run_id and search.status == "ready" and now - (search.searched_at or 0.0) < AGAIN_SECONDS
     if has_just_ended and search.searched_for == search.wishes:

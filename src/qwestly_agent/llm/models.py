@@ -298,9 +298,9 @@ _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]
 # Without this, a stream that a proxy truncated and closed cleanly would count as a complete answer.
 _WHOLE_STREAMS = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 PROFILES: dict[str, OpenAIModelProfile] = {
-    # DeepSeek's models think unless this is disabled (api-docs.deepseek.com/guides/thinking_mode); OpenAI rejects the
-    # field. At DeepSeek, `strict` tools are in beta under another URL, and apply to all tools of a request or to none
-    # (api-docs.deepseek.com/guides/tool_calls).
+    # DeepSeek's models think by default; disabling it takes the field `thinking`
+    # (api-docs.deepseek.com/guides/thinking_mode), which OpenAI rejects. DeepSeek supports `strict` tools only in beta,
+    # under another URL, and for all tools of a request or none (api-docs.deepseek.com/guides/tool_calls).
     "deepseek": {
         **_WHOLE_STREAMS,
         "openai_chat_thinking_false_body": {"thinking": {"type": "disabled"}},

@@ -205,7 +205,7 @@ class SafeText:
 
     def feed(self, piece: str) -> str:
         text = self._text + piece
-        if not _UNUSUAL.search(text, self._shown):  # held-back text would begin with such a character
+        if not _UNUSUAL.search(text, self._shown):  # text is only held back from an unusual character onward
             self._text = text[-_LONGEST_BEFORE:]
             self._shown = len(self._text)
             return piece
@@ -251,8 +251,8 @@ def _put(begin: re.Match[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _patterns(hosts: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns: one for what starts here, and one for what the next piece could still turn into a start. The
-    bounds limit how much text is held back."""
+    """Return two patterns: one for sequences to be changed or removed, and one for text that could become the beginning
+    of such a sequence once the next piece arrives. The length limits bound how much text is held back."""
     names = "|".join(re.escape(host) for host in sorted(hosts) if host) or "(?!)"
     host = rf"(?ai:(?:{_LABEL}[.]){{0,3}}(?:{names}))"
     host_so_far = "(?ai:[a-z0-9.-]{0,253})"

@@ -146,7 +146,7 @@ def test_a_token_is_rejected_before_its_not_before_time() -> None:
     assert user_of(token, now=NOW + 1) == USER
 
 
-def test_tokens_of_both_secrets_are_valid_during_rotation() -> None:
+def test_tokens_signed_with_either_secret_are_valid_during_rotation() -> None:
     rotating = replace(SETTINGS, qwestly_agent_shared_secret=f"{SECRET}, {OLD_SECRET}")
     assert [user_of(signed(secret), rotating) for secret in (SECRET, OLD_SECRET)] == [USER, USER]
     with pytest.raises(Unauthorized):
