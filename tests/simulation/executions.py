@@ -39,7 +39,7 @@ class Execution:
     workflow: str = "generate_card"
     states: States = field(default_factory=lambda: GENERATE, repr=False)
     tokens: list[str] = field(default_factory=list[str])
-    """Task tokens, one for each question."""
+    """Task tokens, one for each attempt to ask."""
     is_waiting: bool = False
     end: str = ""
 
@@ -51,8 +51,8 @@ class Execution:
 @dataclass
 class ExecutionStory(Story):
     executions: list[Execution] = field(default_factory=list[Execution])
-    token_of: dict[str, tuple[Execution, str]] = field(default_factory=dict[str, tuple[Execution, str]])
-    """Executions and approval ids, by task token."""
+    token_of: dict[str, Execution] = field(default_factory=dict[str, Execution])
+    """Executions, by task token."""
     crashes: list[str] = field(default_factory=list[str])
     tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
@@ -127,17 +127,19 @@ class ExecutionStory(Story):
 
     async def ask(self, execution: Execution, revises: str | None) -> Given | str:
         """Wait for the answer; empty at the time limit, or the error that ends the execution."""
-        while True:
+        answered: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
+
+        def attempt() -> Given:
             token = new_task_token(len(self.token_of) + 1)
-            answered: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
-            self.token_of[token] = execution, ""
-            self.world.aws.waiting[token] = lambda given, it=answered: None if it.done() else it.set_result(given)
+            self.token_of[token] = execution
+            self.world.aws.waiting[token] = lambda given: None if answered.done() else answered.set_result(given)
             execution.tokens.append(token)
+            return {**execution.given, "revises": revises, "task_token": token}
+
+        while True:
             execution.is_waiting = True
-            given = {**execution.given, "revises": revises, "task_token": token}
-            asked = await self.until_done("ask_approval", execution, given, or_until=answered)
+            asked = await self.until_done("ask_approval", execution, attempt, or_until=answered)
             if isinstance(asked, str):
-                del self.world.aws.waiting[token]
                 execution.is_waiting = False
                 if asked != Unavailable.__name__:
                     return asked
@@ -146,7 +148,7 @@ class ExecutionStory(Story):
             try:
                 return {"decided": await asyncio.wait_for(answered, WAITS_SECONDS)}
             except TimeoutError:
-                self.world.aws.waiting.pop(token, None)
+                self.world.aws.waiting.pop(execution.tokens[-1], None)
                 return {}
             finally:
                 execution.is_waiting = self.world.scheduler.is_over  # else it goes on
@@ -155,21 +157,24 @@ class ExecutionStory(Story):
         self,
         state: str,
         execution: Execution,
-        given: Given,
+        given: Given | Callable[[], Given],
         tries: int = TRIES,
         or_until: "asyncio.Future[Given] | None" = None,
         note: Callable[[Any], None] = lambda _: None,
     ) -> Given | str:
-        """What the state returned, or the name of its error; repeated while it could not be reached or died. `note` is
-        called with each process."""
+        """What the state returned, or the name of its error; repeated while it could not be reached or died. `given`
+        makes the input of each attempt that has a token of its own, as the token of a failed attempt is void. `note`
+        is called with each process."""
         error = ""
         for number in range(tries):
-            process = self._state(state, execution, given)
+            process = self._state(state, execution, given() if callable(given) else given)
             note(process)
             both = [process.over, *([or_until] if or_until else [])]
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             if process.result is not None or (or_until and or_until.done()):
                 return process.result or {}
+            if callable(given):
+                self.world.aws.waiting.pop(execution.tokens[-1], None)
             error = type(process.error).__name__ if process.error else Unavailable.__name__
             if isinstance(process.error, AgentError) and error not in (Unavailable.__name__, "OutcomeUnknown"):
                 return error
@@ -215,7 +220,7 @@ class ExecutionStory(Story):
         if token not in self.token_of:
             yield "a token was answered that no execution has"
             return
-        execution, _ = self.token_of[token]
+        execution = self.token_of[token]
         for each in (each for each in answers if each.is_accepted):
             versions = written(self.world.records.get(each.output["approval_id"], []))
             if not versions:

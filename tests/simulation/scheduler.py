@@ -116,13 +116,14 @@ SLOW_AFTER = Fault("was slow after its effect", after=True)
 LATE = Fault("failed, and took effect later", before=True, answers=False)
 LATE_AND_DEAD = Fault("died, and it took effect later", before=True, dies=True)
 FAILED = Fault("failed before its effect", arrives=False, answers=False)
+FAILED_AFTER = Fault("failed after its effect", answers=False)
 FAULTS = (
     SLOW_BEFORE,
     SLOW_AFTER,
     LATE,
     LATE_AND_DEAD,
     FAILED,
-    Fault("failed after its effect", answers=False),
+    FAILED_AFTER,
     Fault("died before the effect", arrives=False, dies=True),
     Fault("died after the effect", dies=True),
     Fault("was never answered, without effect", arrives=False, is_silent=True),

@@ -7,7 +7,7 @@ from qwestly_agent.agents.tools.knowledge import remember
 from qwestly_agent.workflows import ACTIONS
 from tests.simulation.chats import Tab
 from tests.simulation.schedule import Schedule, play
-from tests.simulation.scheduler import BUSY, FAILED, LATE_AND_DEAD, SLOW_AFTER, SLOW_BEFORE, Choices
+from tests.simulation.scheduler import BUSY, FAILED, FAILED_AFTER, LATE_AND_DEAD, SLOW_AFTER, SLOW_BEFORE, Choices
 from tests.simulation.world import ADA, bounded
 
 
@@ -278,6 +278,25 @@ def test_a_memory_corrected_and_forgotten_by_a_slow_clock_is_in_no_context() -> 
         await asyncio.sleep(0.1)
         schedule.memories.forget()
         schedule.world.scheduler.processes[-1].skew = -2.0
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_a_repeated_state_is_told_of_a_yes_though_its_conversation_is_being_deleted() -> None:
+    async def tell(schedule: Schedule) -> None:
+        placed = schedule.world.scheduler.placed
+        placed["ask_approval", "insert agent_approvals", 1] = FAILED_AFTER, 0.0
+        placed["delete", "update agent_approvals", 1] = SLOW_BEFORE, 9.0
+        tab = schedule.chats.tab()
+        schedule.chats.say(tab, "Hello")
+        await asyncio.sleep(3)
+        schedule.executions.draft_card()
+        await asyncio.sleep(0.7)
+        [record] = schedule.world.approvals
+        schedule.approvals.decide_on(record, "approve", "queue", record)
+        await asyncio.sleep(0.3)
+        schedule.chats.delete(tab)
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))

@@ -62,7 +62,7 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
     approval = await create_approval(services, question.id, question.proposal, context, answer)
     approval = await _kept_newest(services.approvals, approval, context)
     approval = await without_forgotten(services, approval)
-    if approval.conversation_id and not await services.conversations.exists(user_id, approval.conversation_id):
+    if approval.status == "pending" and await _is_left_behind(services, approval):
         await expire_left_behind(services, approval)
         return await services.approvals.get(user_id, approval.id)
     if approval.status != "pending":  # decided before this repeated invocation
@@ -71,6 +71,12 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
         await services.drafts.update(user_id, approval.draft_id, services.clock(), **told)
     return approval
+
+
+async def _is_left_behind(services: Services, approval: Approval) -> bool:
+    """True if the conversation in which it waits was deleted."""
+    where = approval.conversation_id
+    return where is not None and not await services.conversations.exists(approval.user_id, where)
 
 
 async def _kept_newest(approvals: Approvals, approval: Approval, context: ProposalContext) -> Approval:
