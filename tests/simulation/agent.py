@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha512
 from typing import Any
 
-from pydantic_ai.exceptions import CallDeferred, RunCancelled, ToolFailed
+from pydantic_ai.exceptions import CallDeferred, ModelHTTPError, RunCancelled, ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, PartEndEvent, PartStartEvent, TextPart
 from pydantic_ai.usage import RequestUsage
 
@@ -48,6 +48,15 @@ class Slow:
 
 
 @dataclass(frozen=True)
+class Fails:
+    """A plan: the provider breaks off after some words."""
+
+
+AnyPlan = Plan | Slow | Fails | None
+"""None: a plan to answer in words alone."""
+
+
+@dataclass(frozen=True)
 class PromptSeen:
     """The prompt of a model request."""
 
@@ -65,7 +74,7 @@ class PromptSeen:
 class Agent:
     """A `TurnAgent`."""
 
-    plan: Plan | Slow | None
+    plan: AnyPlan
     note_prompt: Callable[[AgentTurn, str], None]
     prompt_version: str = "1"
 
@@ -78,18 +87,20 @@ class Agent:
 
 @dataclass
 class Run:
-    plan: Plan | Slow | None
+    plan: AnyPlan
     turn: AgentTurn
     text: str = "Very well."
 
     async def __aiter__(self) -> AsyncIterator[NativeEvent]:
         if isinstance(self.plan, Slow):
             await self._write(self.plan.seconds)
-        elif self.plan is not None:
+        elif callable(self.plan):
             async for event in self._call(self.plan):
                 yield event
         part = TextPart(self.text)
         yield PartStartEvent(index=0, part=part)
+        if isinstance(self.plan, Fails):
+            raise ModelHTTPError(503, "scripted")
         yield PartEndEvent(index=0, part=part)
 
     async def _write(self, seconds: float) -> None:

@@ -19,20 +19,19 @@ from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
 from qwestly_agent.chat.turn_store import TurnStore
 from qwestly_agent.clients.user_tokens import user_of_token
 from qwestly_agent.domain.approval import FINAL, Approval, DecidedBy
-from qwestly_agent.llm.models import ceiling_price_of
-from qwestly_agent.stores import conversations, messages, usage
+from qwestly_agent.stores import messages
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.plain_words import answer_in
-from tests.simulation.agent import USAGE, Plan, PromptSeen, Slow
+from tests.simulation.agent import AnyPlan, Fails, PromptSeen, Slow
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Process
 from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Decided, Story, written
-from tests.simulation.world import BEGINS, CONVERSATIONS, JUDGE_USD, Person
+from tests.simulation.world import CONVERSATIONS, Person
 
 TYPED = ("yes", "yes", "yes", "no", "Yes, please", "Tell me more", "no")
-DAY, MINUTE = 86_400.0, 60.0
+DAY = 86_400.0
 STOPS_WITHIN = 15.0
 """Seconds: the signals are read twice a second, and the database may be slow."""
 
@@ -87,6 +86,7 @@ class ChatStory(Story):
             (2, self.ask_and_delete),
             (1, self.order_at_once),
             (1, self.stop),
+            (1, self.fail),
         )
 
     # --- what happens ---
@@ -99,7 +99,7 @@ class ChatStory(Story):
         self,
         tab: Tab,
         text: str,
-        plan: Plan | Slow | None = None,
+        plan: AnyPlan = None,
         *,
         decisions: tuple[PostedDecision, ...] = (),
         regenerate: bool = False,
@@ -224,6 +224,10 @@ class ChatStory(Story):
 
         self.stage.go_on(run())
 
+    def fail(self) -> None:
+        """The model breaks off an answer."""
+        self.say(self.tab(), f"Tell me what fails {self.said}", Fails())
+
     def order_at_once(self) -> None:
         """Somebody orders changes of the same in several tabs at nearly the same moment."""
         tab = self.tab()
@@ -268,13 +272,9 @@ class ChatStory(Story):
             if decided and not self._was_typed(history[0][1], *decided):
                 yield f"{key[:9]} was decided by words that nobody typed there"
         yield from self._answered()
-        yield from self._limits()
-        yield from self._in_order()
-        yield from self._deleted()
         yield from self._reported()
         yield from self._unasked()
         yield from self._stopped()
-        yield from self._spent()
         for prompt in self.world.prompts:
             for each in self.world.people:
                 if each.id != prompt.user_id and each.name in prompt.text:
@@ -331,23 +331,6 @@ class ChatStory(Story):
             if not others and then[-1:] == ["pending"]:
                 yield f"{each.asked_about[:9]} was answered with {said}, and still waits"
 
-    def _limits(self) -> Iterator[str]:
-        settings = self.world.chat_settings
-        cost = float(ceiling_price_of(None, "scripted", USAGE, BEGINS))
-        for person in self.world.people:
-            turns = [each for each in self.world.prompts if each.user_id == person.id]
-            for number, turn in enumerate(turns):
-                before = turns[:number]
-                minute = [each for each in before if each.at > turn.at - MINUTE + SKEW]
-                if len(minute) >= settings.messages_a_minute and all(map(_is_whole, minute)):
-                    yield f"{person.name} was answered {len(minute) + 1} times in a minute"
-                if turn.running >= settings.running_turns:
-                    yield f"{person.name} has {turn.running + 1} answers at once"
-                today = [each for each in before if _day(each.at) == _day(turn.at) and _is_whole(each)]
-                spent = cost * sum(each.process.ended < turn.process.begun for each in today)
-                if spent >= settings.day_ceiling_usd:
-                    yield f"{person.name} was answered above the ceiling of a day"
-
     def _reported(self) -> Iterator[str]:
         """Each outcome is reported to the model exactly once."""
         lines: dict[str, str] = {}
@@ -369,7 +352,7 @@ class ChatStory(Story):
         for line, key in lines.items():
             told = [each for each in self.world.prompts if line in each.asked and "(again)" not in each.process.name]
             for earlier, later in pairwise(told):
-                if _is_whole(earlier) and earlier.process.result and later.process.begun > earlier.process.ended:
+                if is_whole(earlier) and earlier.process.result and later.process.begun > earlier.process.ended:
                     yield f"{key[:9]} was reported twice: {line}"
 
     def _stopped(self) -> Iterator[str]:
@@ -385,21 +368,6 @@ class ChatStory(Story):
             if is_own and turn.ended > at + STOPS_WITHIN:
                 yield f"a turn went on for {turn.ended - at:.0f} s after it was stopped"
 
-    def _spent(self) -> Iterator[str]:
-        """A user's counted cost equals the cost of the model requests made for them."""
-        cost = float(ceiling_price_of(None, "scripted", USAGE, BEGINS))
-        for person in self.world.people:
-            if person.id in self.stage.leaving:
-                continue
-            days = self.world.table(usage.COLLECTION).get(person.id, {}).get("days", {})
-            spent = sum(each.get("cost_usd", 0.0) for each in days.values())
-            turns = [each for each in self.world.prompts if each.user_id == person.id]
-            judged = self.world.judged_for.count(person.id) * JUDGE_USD
-            if spent > cost * len(turns) + judged + 1e-6:
-                yield f"{person.name} is said to have spent {spent:.3f}, and spent less"
-            if spent < cost * sum(map(_is_whole, turns)) - 1e-6:
-                yield f"{person.name} is said to have spent {spent:.3f}, and spent more"
-
     def _unasked(self) -> Iterator[str]:
         """No tool changes more in a day without asking than its limit."""
         done = [each for each in self.world.approvals if each.decided_by == "level"]
@@ -410,57 +378,7 @@ class ChatStory(Story):
             if len(today) > self.world.actions[last.tool].most_unasked_a_day:
                 yield f"{last.tool} ran {len(today)} times in a day without asking"
 
-    def _in_order(self) -> Iterator[str]:
-        """No two messages of a conversation have one place, and an answer follows what it answers."""
-        seen: dict[tuple[str, str, int], str] = {}
-        for key, document in self.world.table(messages.COLLECTION).items():
-            place = (document["user_id"], document["conversation_id"], document["seq"])
-            if place in seen:
-                yield f"{key} has the place of {seen[place]}"
-            seen[place] = key
-        for key, document in self.world.table(conversations.COLLECTION).items():
-            if document["lease_until"] > self.world.time + MINUTE * 10:
-                yield f"{key} is held for ever"
 
-    def _deleted(self) -> Iterator[str]:
-        for (user_id, where), (at, ended) in self.deleted.items():
-            here = f"{user_id}:{where}"
-            begun_anew = self.world.table(conversations.COLLECTION).get(here, {}).get("created_at")
-            is_anew = bool(begun_anew and begun_anew.timestamp() > BEGINS + at - SKEW)
-            gone = [
-                (version.at, (version.document or {}).get("turns", {}))
-                for collection, version in self.world.removed_by
-                if collection == conversations.COLLECTION and (version.document or {}).get("_id") == here
-            ]
-            if user_id in self.stage.leaving:
-                continue
-            for key, document in self.world.table(messages.COLLECTION).items():
-                is_here = (document["user_id"], document["conversation_id"]) == (user_id, where)
-                version = self.world.written_by[messages.COLLECTION, key]
-                process = version.process
-                is_sure = process and process.begun < at and not (process.faults or process.is_dead)
-                if is_here and is_sure and not is_anew:
-                    yield f"{key} is left of a conversation that was deleted"
-            for key, versions in self.world.records.items():
-                history = written(versions)
-                asking, first = versions[0].process, history[0][1]
-                is_here = (first["user_id"], first["conversation_id"]) == (user_id, where)
-                is_sure = asking and asking.begun < at and not (asking.faults or asking.is_dead)
-                then = [document for when, document in history if when <= ended + REQUEST_SECONDS]
-                is_of_it = not is_anew or any(
-                    history[0][0] < removed < ended or first["run_id"] in turns for removed, turns in gone
-                )
-                if is_here and is_sure and is_of_it and then and then[-1]["status"] == "pending":
-                    yield f"{key[:9]} still waits, and its conversation was deleted"
-            for record in self.world.approvals:
-                is_here = (record.user_id, record.conversation_id) == (user_id, where)
-                if is_here and not is_anew and record.created_at < BEGINS + at - SKEW:
-                    yield f"{record.id[:9]} still names a conversation that was deleted"
-
-
-def _is_whole(turn: PromptSeen) -> bool:
+def is_whole(turn: PromptSeen) -> bool:
+    """True if the turn ended by itself, and nothing of it went wrong."""
     return turn.process.ended >= 0 and not turn.process.faults
-
-
-def _day(at: float) -> int:
-    return int((BEGINS + at) // DAY)

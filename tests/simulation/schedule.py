@@ -20,7 +20,9 @@ from qwestly_agent.memory.service import MemoryService
 from tests.simulation.accounts import DAYS_NEEDED, AccountStory
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.chats import ChatStory
+from tests.simulation.conversations import ConversationStory
 from tests.simulation.executions import ExecutionStory
+from tests.simulation.limits import LimitStory
 from tests.simulation.mails import Container, MailStory
 from tests.simulation.memories import MemoryStory
 from tests.simulation.pages import PageStory
@@ -36,7 +38,10 @@ MOST_ACTS, MOST_TRIES = 12, 4
 LEVELS: tuple[Level | None, ...] = ("L1", "L3", "L2", None, "L3")
 """None as of new users, who chose none."""
 LONGEST_WAIT = 1_000_000.0
-EXPECTED_ERRORS = {"AutoReconnect", "NetworkTimeout", "Unavailable", "Braked", "ConversationBusy", "SignalsUnread"}
+EXPECTED_ERRORS = {
+    *("AutoReconnect", "NetworkTimeout", "Unavailable", "Braked", "ConversationBusy", "SignalsUnread"),
+    "ModelHTTPError",
+}
 Act = Callable[[], bool | None]
 
 
@@ -67,6 +72,8 @@ class Schedule:
             self.accounts,
             self.pages,
             self.rollouts,
+            ConversationStory(self.stage, self.chats),
+            LimitStory(self.stage, self.chats),
         )
         if level := self.choices.one(LEVELS):
             for each in PEOPLE:

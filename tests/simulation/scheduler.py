@@ -180,6 +180,10 @@ class Process(Generic[T]):
     result: T | None = None
     error: BaseException | None = None
 
+    def has_made(self, new_id: str) -> bool:
+        """True if the id is one of `new_id` of its services."""
+        return new_id.startswith(f"{self.number}-")
+
     def die(self) -> None:
         self.is_dead = True
         self._end()

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import DecidedBy
-from tests.simulation.agent import Plan, Slow
+from tests.simulation.agent import AnyPlan
 from tests.simulation.scheduler import Choices, Process
 from tests.simulation.world import ADA, BEN, CONVERSATIONS, PEOPLE, Person, Version, World
 
@@ -81,7 +81,7 @@ class Stage:
         limit: float,
         times: int = 1,
         settings: Settings | None = None,
-        plan: Plan | Slow | None = None,
+        plan: AnyPlan = None,
     ) -> list[Process[T]]:
         """Start it; some requests are delivered twice."""
 

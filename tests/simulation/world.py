@@ -35,7 +35,7 @@ from qwestly_agent.stores.candidate_data import Knowledge
 from qwestly_agent.stores.conversations import LEASE_SECONDS
 from qwestly_agent.stores.usage import StageDay, Usage
 from qwestly_agent.workflows import ACTIONS
-from tests.simulation.agent import Agent, Embeddings, Plan, PromptSeen, Slow
+from tests.simulation.agent import Agent, AnyPlan, Embeddings, PromptSeen
 from tests.simulation.aws import Aws
 from tests.simulation.database import Database, Document, Tables, at_once
 from tests.simulation.scheduler import (
@@ -79,6 +79,7 @@ APP_SKEWS = (0.0, 0.0, 2.0, -2.0, 20.0, -20.0)
 FIRST_VALUES = {"headline": "Nurse", "location": "Porto", "roles": ["Nurse"]}
 WATCHED = (
     approvals.COLLECTION,
+    conversations.COLLECTION,
     memories.COLLECTION,
     messages.COLLECTION,
     user_settings.SIGNALS,
@@ -235,7 +236,7 @@ class World:
 
     # --- services ---
 
-    def services(self, process: Process[Any], settings: Settings | None = None, plan: Plan | Slow | None = None) -> Any:
+    def services(self, process: Process[Any], settings: Settings | None = None, plan: AnyPlan = None) -> Any:
         """The services of one process. `settings` are those of its function, by default of one without models; `plan`
         is what the agent of its turn does."""
         given = settings or SETTINGS
