@@ -52,7 +52,7 @@ class ConversationStory(Story):
             is_deletion = process is not None and _is_deletion(process)
             for run_id in before.get("turns", {}).keys() - now.get("turns", {}).keys():
                 owner = taken[run_id][1]
-                takes_back = owner and owner is process and (owner.is_dead or isinstance(owner.error, REFUSED))
+                takes_back = owner and owner is process and (owner.faults or isinstance(owner.error, REFUSED))
                 if is_deletion or takes_back:
                     del taken[run_id]
             if document is None and is_deletion:

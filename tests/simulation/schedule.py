@@ -25,6 +25,7 @@ from tests.simulation.executions import ExecutionStory
 from tests.simulation.limits import LimitStory
 from tests.simulation.mails import Container, MailStory
 from tests.simulation.memories import MemoryStory
+from tests.simulation.owners import OwnerStory
 from tests.simulation.pages import PageStory
 from tests.simulation.readings import ReadingStory
 from tests.simulation.rollouts import RolloutStory
@@ -61,7 +62,7 @@ class Schedule:
         self.chats = ChatStory(self.stage, self.approvals)
         self.memories = MemoryStory(self.stage, self.approvals, self.chats)
         self.readings = ReadingStory(self.stage, self.memories, self.executions)
-        self.pages, self.rollouts = PageStory(self.stage), RolloutStory(self.stage)
+        self.pages, self.rollouts, self.owners = PageStory(self.stage), RolloutStory(self.stage), OwnerStory(self.stage)
         self.stories: tuple[Story, ...] = (
             self.approvals,
             self.mails,
@@ -72,6 +73,7 @@ class Schedule:
             self.accounts,
             self.pages,
             self.rollouts,
+            self.owners,
             ConversationStory(self.stage, self.chats),
             LimitStory(self.stage, self.chats),
         )
@@ -111,7 +113,7 @@ class Schedule:
             case 2:
                 return [*approvals, *self.executions.acts, *self.mails.acts, *self.rollouts.acts]
             case 3:
-                return [*self.chats.acts, *self.chats.acts, *accounts, *self.pages.acts]
+                return [*self.chats.acts, *self.chats.acts, *accounts, *self.pages.acts, *self.owners.acts]
             case 4:
                 return [*self.memories.acts, *self.memories.acts, *self.readings.acts, *self.chats.acts]
             case 5:
