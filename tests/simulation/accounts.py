@@ -1,17 +1,16 @@
-"""The story of accounts: brakes, levels, what is earned, and erasure."""
+"""The story of accounts: levels, what is earned, and erasure."""
 
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.act import ActRequest, ChosenLevel, ask
 from qwestly_agent.approvals.autonomy import RAISE_AUTONOMY
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.chat.routers.settings import erase_everything
 from qwestly_agent.clients.user_tokens import user_of_token
-from qwestly_agent.domain.approval import EVERYBODY, Approval, Level
+from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.stores import user_settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.user_data import user_collections
@@ -25,6 +24,8 @@ LEVELS: tuple[Level, ...] = ("L0", "L0", "L1", "L3")
 DAY, MINUTE = 86_400.0, 61.0
 DAYS_NEEDED = 2
 """Fewer days than the real ten, so that a schedule earns something."""
+CHOOSES = ("set ", "let ", "take back ", "end what ", "erase ")
+"""How the names of processes begin that change a standing."""
 ROLES, TOOL = 3, "update_preference"
 """A kind of proposal, and its tool."""
 
@@ -37,56 +38,17 @@ class AccountStory(Story):
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return (
-            (2, self.pause),
-            (2, self.resume),
-            (1, self.change_level),
-        )
+        return ((1, self.change_level),)
 
     @property
     def rare_acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return ((1, self.erase), (1, self.pause_everybody))
+        return ((1, self.erase),)
 
     @property
     def acts_of_years(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
         return ((4, self.approve_for_days), (3, self.decide_offer), (1, self.take_back), (1, self.raise_ceiling))
 
     # --- what happens ---
-
-    def pause(self) -> None:
-        person = self.stage.someone()
-
-        async def work(services: Any) -> None:
-            status = await pause.engage(services.signals, services.sweeps, person.id, services.clock)
-            if status.state == "paused":
-                self.stage.paused.append((self.stage.now, person.id))
-
-        self.stage.start(f"pause {person.name}", work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
-
-    def pause_everybody(self) -> None:
-        """Turn everybody's brake on as operators do, and off an hour later."""
-
-        async def engage(services: Any) -> None:
-            await pause.engage(services.signals, services.sweeps, EVERYBODY, services.clock)
-
-        async def release(services: Any) -> None:
-            await pause.release(services.signals, services.sweeps, EVERYBODY, services.clock)
-
-        async def run() -> None:
-            self.stage.start("pause everybody", engage, REQUEST_SECONDS)
-            for _ in range(3):  # until one of them comes through
-                await asyncio.sleep(1200.0)
-                self.stage.start("resume everybody", release, REQUEST_SECONDS)
-
-        self.stage.go_on(run())
-
-    def resume(self) -> None:
-        person = self.stage.someone()
-
-        async def work(services: Any) -> None:
-            await pause.release(services.signals, services.sweeps, person.id, services.clock)
-
-        self.stage.start(f"resume {person.name}", work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
 
     def change_level(self) -> None:
         person, level = self.stage.someone(), self.choices.one(LEVELS)
@@ -175,6 +137,7 @@ class AccountStory(Story):
 
     def check(self) -> Iterator[str]:
         yield from self._erased()
+        yield from self._chosen()
         for key, versions in self.world.records.items():
             first = written(versions)[0]
             if first[1]["tool"] == RAISE_AUTONOMY.tool:
@@ -204,6 +167,20 @@ class AccountStory(Story):
                 name = process.name.removeprefix("act for ").removeprefix("erase ")
                 if document.get("user_id") not in (None, f"auth0|{name.lower()}") and collection in user_collections():
                     yield f"{document['_id']} of {collection} was deleted when {name} was erased"
+
+    def _chosen(self) -> Iterator[str]:
+        """A level that was set is in force, until another choice."""
+        choices = [each for each in self.world.scheduler.processes if each.name.startswith(CHOOSES)]
+        for person in PEOPLE:
+            theirs = [each for each in choices if person.name in each.name.replace("'", " ").split()]
+            for each in theirs:
+                if not each.name.startswith("set ") or each.ended < 0 or each.faults or each.error:
+                    continue
+                rivals = [other for other in theirs if other is not each and other.begun <= each.ended]
+                rivals = [other for other in rivals if not 0 <= other.ended < each.begun]
+                [standing] = were(self._standings(person.id), each.ended, each.ended)
+                if not rivals and person.id not in self.stage.leaving and standing.get("level") != each.name[-2:]:
+                    yield f"{each.name}: it is {standing.get('level')}"
 
     def _decisions(self, user_id: str, tool: str, at: float) -> list[Approval]:
         """Each approval of this tool as it was then, in the order of decisions."""

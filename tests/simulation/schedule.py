@@ -19,6 +19,7 @@ from qwestly_agent.domain.approval import Level
 from qwestly_agent.memory.service import MemoryService
 from tests.simulation.accounts import DAYS_NEEDED, AccountStory
 from tests.simulation.approvals import ApprovalStory
+from tests.simulation.brakes import BrakeStory
 from tests.simulation.chats import ChatStory
 from tests.simulation.conversations import ConversationStory
 from tests.simulation.executions import ExecutionStory
@@ -57,7 +58,7 @@ class Schedule:
         self.world = World(self.choices)
         self.stage = Stage(self.world)
         self.approvals = ApprovalStory(self.stage)
-        self.accounts = AccountStory(self.stage, self.approvals)
+        self.accounts, self.brakes = AccountStory(self.stage, self.approvals), BrakeStory(self.stage)
         self.mails, self.executions = MailStory(self.stage), ExecutionStory(self.stage)
         self.chats = ChatStory(self.stage, self.approvals)
         self.memories = MemoryStory(self.stage, self.approvals, self.chats)
@@ -71,6 +72,7 @@ class Schedule:
             self.memories,
             self.readings,
             self.accounts,
+            self.brakes,
             self.pages,
             self.rollouts,
             self.owners,
@@ -104,7 +106,7 @@ class Schedule:
 
     def _acts(self) -> list[tuple[int, Act]]:
         """Return the acts of this schedule: many of some stories, or some of all."""
-        approvals, accounts = self.approvals.acts, self.accounts.acts
+        approvals, accounts = self.approvals.acts, [*self.brakes.acts, *self.accounts.acts]
         match self.choices.number(8):
             case 0:
                 return [*approvals, *accounts, *self.pages.acts, *self.pages.acts]
@@ -119,12 +121,12 @@ class Schedule:
             case 5:
                 return [*self.accounts.acts_of_years, *self.accounts.acts_of_years, *approvals]
             case 6:
-                erasing = [(2 * weight, act) for weight, act in self.accounts.rare_acts]
+                erasing = [(2 * weight, act) for weight, act in (*self.accounts.rare_acts, *self.brakes.rare_acts)]
                 others = [*self.executions.acts, *self.readings.acts, *self.chats.acts, *self.mails.acts]
                 return [*erasing, *self.memories.acts, *others]
             case _:
                 every = [act for story in self.stories for act in story.acts]
-                return [*every, *self.accounts.rare_acts]
+                return [*every, *self.accounts.rare_acts, *self.brakes.rare_acts]
 
     async def _pass(self) -> None:
         """Time in which sweeps come every minute, of which the first ones matter."""

@@ -117,6 +117,7 @@ LATE = Fault("failed, and took effect later", before=True, answers=False)
 LATE_AND_DEAD = Fault("died, and it took effect later", before=True, dies=True)
 FAILED = Fault("failed before its effect", arrives=False, answers=False)
 FAILED_AFTER = Fault("failed after its effect", answers=False)
+DIED_AFTER = Fault("died after the effect", dies=True)
 FAULTS = (
     SLOW_BEFORE,
     SLOW_AFTER,
@@ -125,7 +126,7 @@ FAULTS = (
     FAILED,
     FAILED_AFTER,
     Fault("died before the effect", arrives=False, dies=True),
-    Fault("died after the effect", dies=True),
+    DIED_AFTER,
     Fault("was never answered, without effect", arrives=False, is_silent=True),
     Fault("was never answered, after its effect", is_silent=True),
 )

@@ -7,7 +7,16 @@ from qwestly_agent.agents.tools.knowledge import remember
 from qwestly_agent.workflows import ACTIONS
 from tests.simulation.chats import Tab
 from tests.simulation.schedule import Schedule, play
-from tests.simulation.scheduler import BUSY, FAILED, FAILED_AFTER, LATE_AND_DEAD, SLOW_AFTER, SLOW_BEFORE, Choices
+from tests.simulation.scheduler import (
+    BUSY,
+    DIED_AFTER,
+    FAILED,
+    FAILED_AFTER,
+    LATE_AND_DEAD,
+    SLOW_AFTER,
+    SLOW_BEFORE,
+    Choices,
+)
 from tests.simulation.world import ADA, bounded
 
 
@@ -191,7 +200,7 @@ def test_no_model_is_asked_by_a_turn_that_began_before_the_brake_and_claims_its_
         schedule.world.scheduler.placed["turn", "insert agent_conversations", 1] = SLOW_BEFORE, 0.5
         schedule.chats.talk()
         await asyncio.sleep(0.01)
-        schedule.accounts.pause()
+        schedule.brakes.pause()
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
@@ -216,7 +225,7 @@ def test_the_brake_waits_for_a_turn_whose_conversation_is_deleted() -> None:
         await asyncio.sleep(0.04)
         schedule.chats.delete(tab)
         await asyncio.sleep(0.03)
-        schedule.accounts.pause()
+        schedule.brakes.pause()
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
@@ -297,6 +306,23 @@ def test_a_repeated_state_is_told_of_a_yes_though_its_conversation_is_being_dele
         schedule.approvals.decide_on(record, "approve", "queue", record)
         await asyncio.sleep(0.3)
         schedule.chats.delete(tab)
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_a_receipt_keeps_what_another_request_has_written() -> None:
+    async def tell(schedule: Schedule) -> None:
+        placed = schedule.world.scheduler.placed
+        placed["turn", "insert agent_conversations", 2] = DIED_AFTER, 0.0
+        placed["pause", "find agent_conversations", 1] = SLOW_AFTER, 2.0
+        schedule.chats.say(Tab(ADA, "evening"), "Hello")
+        await asyncio.sleep(3)
+        schedule.brakes.pause()
+        await asyncio.sleep(0.1)
+        schedule.chats.talk()
+        await asyncio.sleep(0.6)
+        schedule.brakes.pause()
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))

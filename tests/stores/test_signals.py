@@ -47,9 +47,9 @@ async def test_stops_read_long_ago_are_dropped(signals: Signals) -> None:
 
 async def test_a_receipt_after_the_release_is_stored_without_setting_the_brake(signals: Signals) -> None:
     await signals.turn_brake_on(USER, 1.0)
-    await signals.save_receipt(USER, 1.0, {"stopped": ["r1"]})
+    assert await signals.save_receipt(USER, 1.0, {"stopped": ["r1"]}, 0)
     await signals.turn_brake_off(USER, 2.0)
-    await signals.save_receipt(USER, 1.0, {"stopped": ["r1", "r2"]})
+    assert await signals.save_receipt(USER, 1.0, {"stopped": ["r1", "r2"]}, 1)
     own, _ = await signals.read(USER)
     assert (own.brake_since, own.released_at) == (None, 2.0)
     assert (own.receipt_since, own.receipt) == (1.0, {"stopped": ["r1", "r2"]})
@@ -59,10 +59,18 @@ async def test_a_receipt_of_an_earlier_brake_does_not_belong_to_the_next(signals
     await signals.turn_brake_on(USER, 1.0)
     await signals.turn_brake_off(USER, 1.5)
     await signals.turn_brake_on(USER, 2.0)
-    await signals.save_receipt(USER, 2.0, {"stopped": ["r2"]})
-    await signals.save_receipt(USER, 1.0, {"stopped": ["r1"]})
+    assert await signals.save_receipt(USER, 2.0, {"stopped": ["r2"]}, 0)
+    assert not await signals.save_receipt(USER, 1.0, {"stopped": ["r1"]}, 1)
     own, _ = await signals.read(USER)
     assert (own.brake_since, own.receipt_since, own.receipt) == (2.0, 2.0, {"stopped": ["r2"]})
+
+
+async def test_a_receipt_is_stored_only_over_the_one_that_was_read(signals: Signals) -> None:
+    await signals.turn_brake_on(USER, 1.0)
+    assert await signals.save_receipt(USER, 1.0, {"running": ["r1"]}, 0)
+    assert not await signals.save_receipt(USER, 1.0, {"running": []}, 0)
+    own, _ = await signals.read(USER)
+    assert (own.receipt, own.receipt_edits) == ({"running": ["r1"]}, 1)
 
 
 async def test_a_brake_set_again_keeps_its_first_time(signals: Signals) -> None:

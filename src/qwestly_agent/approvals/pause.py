@@ -182,11 +182,21 @@ async def release(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) ->
 async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, caught: set[str]) -> bool:
     """Update the receipt; return True if something is still running. `caught` collects the names of the runs seen so
     far."""
-    pause = await read(signals, whose)
-    is_on, since = pause.own.brake_since is not None, pause.own.brake_since or pause.own.receipt_since
-    if since is None:
-        return False
-    before = pause.receipt or Receipt()
+    while True:
+        pause = await read(signals, whose)
+        if (since := pause.own.brake_since or pause.own.receipt_since) is None:
+            return False
+        receipt, runs_on = await _receipt_now(sweeps, whose, clock, caught, pause, since)
+        stored = receipt.model_dump(mode="json")
+        if receipt == pause.receipt or await signals.save_receipt(whose, since, stored, pause.own.receipt_edits):
+            return runs_on
+
+
+async def _receipt_now(
+    sweeps: Sweeps, whose: str, clock: Clock, caught: set[str], pause: Pause, since: float
+) -> tuple[Receipt, bool]:
+    """Return the receipt that follows the stored one, and True if something is still running."""
+    is_on, before = pause.own.brake_since is not None, pause.receipt or Receipt()
     found = await sweeps.running_work(whose, clock())
     sent = found.executing | found.unknown
     caught.update(before.running, before.unknown)
@@ -207,9 +217,7 @@ async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, 
         running=_sorted(running),
         waiting=_sorted(waiting),
     )
-    if receipt != pause.receipt:
-        await signals.save_receipt(whose, since, receipt.model_dump(mode="json"))
-    return bool(running or (caught & found.executing))
+    return receipt, bool(running or (caught & found.executing))
 
 
 async def check(signals: Signals, user_id: str) -> None:

@@ -297,7 +297,7 @@ SIGNALS = MongoCollection(
     holds="the brake, stopped runs",
 )
 """`_id` and `user_id` (or `everybody`), `stopped_runs` (the last 50), `brake_since`, `released_at`, `receipt` and
-`receipt_since` (of the last brake)."""
+`receipt_since` (of the last brake), `receipt_edits`."""
 STOPS_KEPT = 50
 """More than a user can have running; older ones are not needed any more."""
 
@@ -315,6 +315,8 @@ class Signal:
     """The receipt of the current or last brake."""
     receipt_since: float | None = None
     """`brake_since` of the brake that the receipt belongs to."""
+    receipt_edits: int = 0
+    """How often a receipt was stored."""
 
 
 class Signals(Store):
@@ -366,13 +368,17 @@ class Signals(Store):
         change = {"$unset": {"brake_since": ""}, "$set": {"released_at": now}}
         await self._turn(on, change, _event(user_id, "off", now))
 
-    async def save_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
-        """Store a receipt for the current brake, or for the last one if its receipt has the same `since`."""
-        here, change = {"_id": user_id, "user_id": user_id}, {"receipt": dict(receipt), "receipt_since": since}
+    async def save_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any], edits: int) -> bool:
+        """Store a receipt for the current brake, or for the last one if its receipt has the same `since`. Returns False
+        if there is no such brake any more, or if the receipt was changed since it was read with these `edits`."""
+        # `None` also matches a missing field.
+        here = {"_id": user_id, "user_id": user_id, "receipt_edits": edits or None}
+        change = {"$set": {"receipt": dict(receipt), "receipt_since": since}, "$inc": {"receipt_edits": 1}}
         # `$or` cannot be used: with it the local database finds another user's document.
-        kept = await self.database[SIGNALS].update_one({**here, "brake_since": since}, {"$set": change})
-        if not kept.matched_count:
-            await self.database[SIGNALS].update_one({**here, "receipt_since": since}, {"$set": change})
+        for of_brake in ({"brake_since": since}, {"receipt_since": since}):
+            if (await self.database[SIGNALS].update_one({**here, **of_brake}, change)).matched_count:
+                return True
+        return False
 
     async def _turn(self, where: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
         turned = await self.database[SIGNALS].find_one_and_update(
@@ -413,4 +419,5 @@ def _signal(document: Document) -> Signal:
         released_at=document.get("released_at"),
         receipt=document.get("receipt"),
         receipt_since=document.get("receipt_since"),
+        receipt_edits=document.get("receipt_edits", 0),
     )

@@ -106,8 +106,9 @@ class Kept:
     async def read(self, _: str) -> tuple[Signal, Signal]:
         return self.own, OFF
 
-    async def save_receipt(self, _: str, since: float, receipt: Mapping[str, Any]) -> None:
-        self.own = replace(self.own, receipt=receipt, receipt_since=since)
+    async def save_receipt(self, _: str, since: float, receipt: Mapping[str, Any], edits: int) -> bool:
+        self.own = replace(self.own, receipt=receipt, receipt_since=since, receipt_edits=edits + 1)
+        return True
 
     async def running_work(self, *_: Any) -> RunningWork:
         return self.work
