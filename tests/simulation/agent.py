@@ -135,8 +135,17 @@ class Run:
         return [ModelRequest.user_text_prompt(self.turn.prompt), answer]
 
 
+KEEPS, HAS = "keeps a bee called", "has a bee of the name"
+"""Two wordings of the same."""
+
+
+def in_one_wording(text: str) -> str:
+    return text.replace(HAS, KEEPS)
+
+
 class Embeddings:
-    """Vectors of equal texts are equal, and others are far from each other."""
+    """Vectors of texts that say the same are equal, and others are far from each other."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [[2.0 * (byte & 1) - 1 for byte in sha512(text.encode()).digest()] for text in texts]
+        plain = map(in_one_wording, texts)
+        return [[2.0 * (byte & 1) - 1 for byte in sha512(text.encode()).digest()] for text in plain]

@@ -193,6 +193,8 @@ class ApprovalStory(Story):
             yield from (f"{record.id[:9]} {each}" for each in self._end(record, versions))
         for key, versions in self.world.records.items():
             yield from (f"{key[:9]} {each}" for each in self._permission(key, versions))
+            yield from (f"{key[:9]} {each}" for each in self._as_decided(key, versions))
+            yield from (f"{key[:9]} {each}" for each in self._beside_older(versions))
         yield from self._pauses()
 
     def _history(self, versions: list[tuple[float, Document]]) -> Iterator[str]:
@@ -333,6 +335,51 @@ class ApprovalStory(Story):
             yield "was approved as nobody edited it"
         if any(each["status"] == "rejected" for _, each in versions):
             yield "was done although it was declined"
+
+    def _as_decided(self, key: str, every: list[Version]) -> Iterator[str]:
+        """What a person decided on a page stands in the record as they decided it."""
+        first = written(every)[0][1]
+        after = next((each for each in every if each.document and each.document["status"] != "pending"), None)
+        if after is None or after.document is None or after.document["decided_by"] not in ("chat", "queue", "link"):
+            return
+        if after.process and after.process.name.startswith("forge "):
+            return
+        found = after.document
+        verbs = {"approved": ("approve", "edit"), "rejected": ("reject",), "revised": ("revise",)}[found["status"]]
+        given = [
+            each.decision
+            for each in self.stage.decided.get(key, ())
+            if each.by == found["decided_by"] and each.decision.decision in verbs
+        ]
+        if not any(each.args_digest == first["args_digest"] for each in given):
+            yield f"was {found['status']} by nobody who saw it"
+            return
+        if not any(bool(each.opened) == found["opened"] for each in given):
+            yield "was opened by nobody" if found["opened"] else "was opened, and does not say so"
+        if found["kind"] not in PRIVATE and not any(each.reason == found["reason"] for each in given):
+            yield f"says {found['reason']}, which nobody wrote"
+        if not any((each.args or {}).items() <= json.loads(found["args"]).items() for each in given):
+            yield "was decided as nobody edited it"
+
+    def _beside_older(self, every: list[Version]) -> Iterator[str]:
+        """No older question for the same waits beside a newer one."""
+        asking = every[0].process
+        if not asking or asking.ended < 0 or asking.faults or asking.error:
+            return
+        [now] = were([(each.at, each.document) for each in every], asking.ended, asking.ended) or [None]
+        if not now or now["status"] != "pending":
+            return
+        newer = Approvals.from_document(now)
+        for versions in self.world.records.values():
+            [then] = were([(each.at, each.document) for each in versions], asking.ended, asking.ended) or [None]
+            is_theirs = then and then["user_id"] == now["user_id"]
+            if (
+                then
+                and is_theirs
+                and versions[0].at < asking.begun
+                and Approvals.from_document(then).is_superseded_by(newer)
+            ):
+                yield f"waits beside {then['_id'][:9]}, which it replaces"
 
     def _pauses(self) -> Iterator[str]:
         for begin, whose in self.stage.paused:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from qwestly_agent.approvals.end import DRAFT_ENDS
 from qwestly_agent.approvals.sweep import NOTIFY_SECONDS
 from qwestly_agent.base.errors import AgentError, Unavailable
 from qwestly_agent.container import states_of
@@ -272,6 +273,10 @@ class ExecutionStory(Story):
             yield "published what nobody approved"
         if draft is None:
             return
+        newest = max(records, key=lambda each: each.created_at, default=None)
+        left = DRAFT_ENDS.get(newest.status) if newest and newest.status == execution.end else None
+        if left and draft["status"] != left[0] and not self.tasks_are_left:
+            yield f"was {execution.end}, and its draft is {draft['status']}"
         if draft["status"] == "published" and not mine:
             yield "says that it is published, and it is not"
         if mine and draft["status"] not in ("published", "running", "failed") and not self.tasks_are_left:

@@ -13,6 +13,7 @@ from qwestly_agent.memory.actions import FORGET_MEMORIES
 from qwestly_agent.memory.view import Correction
 from qwestly_agent.stores import approvals, drafts, memories
 from qwestly_agent.stores.memories import READABLE, UNIQUE_STATUSES
+from tests.simulation.agent import HAS, KEEPS, in_one_wording
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.chats import ChatStory
 from tests.simulation.database import Document
@@ -33,6 +34,8 @@ class Fact:
     person: Person
     is_sensitive: bool
     replaces: "Fact | None" = None
+    retells: "Fact | None" = None
+    """What this says in other words."""
     said: list[Process[Any]] = field(default_factory=list[Process[Any]])
     """Processes in which the person said it."""
     forgotten: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
@@ -75,10 +78,20 @@ class MemoryStory(Story):
 
     def new_fact(self, person: Person, *, is_sensitive: bool = False, replaces: Fact | None = None) -> Fact:
         number = len(self.facts)
-        text = f"{person.name} keeps a bee called {WORDS[number % len(WORDS)]} {number}"
+        text = f"{person.name} {KEEPS} {WORDS[number % len(WORDS)]} {number}"
         fact = Fact(text, person, is_sensitive, replaces)
         self.facts.append(fact)
         return fact
+
+    def reworded(self, fact: Fact) -> Fact:
+        """The same, told in other words."""
+        words = (KEEPS, HAS) if KEEPS in fact.text else (HAS, KEEPS)
+        text = fact.text.replace(*words)
+        if found := next((each for each in self.facts if each.text == text), None):
+            return found
+        again = Fact(text, fact.person, fact.is_sensitive, retells=fact)
+        self.facts.append(again)
+        return again
 
     def remember(self) -> None:
         tab = self.chats.tab()
@@ -270,6 +283,8 @@ class MemoryStory(Story):
         yield from self._gone_by_nobody()
         yield from self._corrected()
         yield from self._stays_forgotten()
+        yield from self._undone()
+        yield from self._remembered()
 
     def _is_gone(self, fact: Fact, begin: float) -> bool:
         """True if they were told before that it is forgotten, and did not say it again since they asked."""
@@ -385,6 +400,45 @@ class MemoryStory(Story):
             again = fact.read or any(each.undone or each.read or len(each.said) > 1 for each in newer)
             if len(versions) > 1 and not again:
                 yield f"“{fact.text}” was corrected, and both hold: {versions}"
+
+    def _undone(self) -> Iterator[str]:
+        """What was undone is not remembered, and what it had replaced holds again."""
+        for fact in self.facts:
+            if not fact.undone or any(each.begun >= fact.undone[-1][0] or each.ended < 0 for each in fact.said):
+                continue
+            ended = fact.undone[-1][1]
+            last = [each["status"] for at, each in self._history(fact)]
+            if fact.person.id in self.stage.leaving or fact.read:
+                continue
+            if last[-1:] == ["active"]:
+                yield f"“{fact.text}” was undone, and is remembered"
+            old = fact.replaces
+            rivals = [each for each in self.facts if each.replaces is old and each is not fact]
+            if old is None or old.forgotten or old.undone or rivals or old.read or fact.forgotten:
+                continue
+            then = [each["status"] for at, each in self._history(old) if at <= ended]
+            if then[-1:] == ["superseded"]:
+                yield f"“{old.text}” was replaced by what was undone, and does not hold again"
+
+    def _history(self, fact: Fact) -> list[tuple[float, Document]]:
+        """All versions of the memories with this text, in the order of time."""
+        every = [written(each) for each in self.world.versions[memories.COLLECTION].values()]
+        mine = [history for history in every if history and history[0][1].get("content") == fact.text]
+        return sorted((each for history in mine for each in history), key=lambda each: each[0])
+
+    def _remembered(self) -> Iterator[str]:
+        """What was said to be remembered is, unless something has ended it; and counts no more often than said."""
+        for fact in self.facts:
+            held = [each for each in self.world.table(memories.COLLECTION).values() if each.get("content") == fact.text]
+            ended = fact.forgotten or fact.undone or any(each.replaces is fact for each in self.facts)
+            said = [each for each in fact.said if _is_whole(each) and each.result is True]
+            is_plain = not (fact.is_sensitive or fact.replaces or ended or fact.person.id in self.stage.leaving)
+            if is_plain and said and not held:
+                yield f"“{fact.text}” was to be remembered, and is not"
+            same = [each for each in self.facts if in_one_wording(each.text) == in_one_wording(fact.text)]
+            most = max(1, sum(len(each.said) + len(each.read) for each in same))
+            if any(each.get("count", 1) > most for each in held):
+                yield f"“{fact.text}” counts more often than it was said"
 
     def _stays_forgotten(self) -> Iterator[str]:
         for key, versions in self.world.versions[memories.COLLECTION].items():

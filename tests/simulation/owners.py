@@ -9,6 +9,7 @@ from pydantic_core import from_json
 
 from qwestly_agent.account import export
 from qwestly_agent.clients.user_tokens import user_of_token
+from qwestly_agent.stores import activity
 from qwestly_agent.stores.user_data import user_collections
 from tests.simulation.scheduler import Process
 from tests.simulation.story import REQUEST_SECONDS, Story
@@ -49,12 +50,24 @@ class OwnerStory(Story):
 
     def check(self) -> Iterator[str]:
         yield from self.missing
+        yield from self._told()
         for (collection, key), version in self.world.written_by.items():
             if whose := self._strangers(collection, version):
                 yield f"{version.process and version.process.name} wrote {key} of {collection}, which is {whose}'s"
         for collection, version in self.world.removed_by:
             if whose := self._strangers(collection, version):
                 yield f"{version.process and version.process.name} deleted in {collection} what is {whose}'s"
+
+    def _told(self) -> Iterator[str]:
+        """Every event of a document is in its person's feed."""
+        feed = self.world.table(activity.COLLECTION)
+        for collection, documents in self.world.tables.documents.items():
+            for key, document in documents.items():
+                if document.get("user_id") in self.stage.leaving:
+                    continue
+                for event in map(from_json, document.get("events", ())):
+                    if event["id"] not in feed:
+                        yield f"{event['id']} of {key} in {collection} is not in the feed"
 
     def _strangers(self, collection: str, version: Version) -> str | None:
         """The name of whom the document belongs to, if somebody else's process wrote it."""

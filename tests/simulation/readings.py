@@ -1,24 +1,30 @@
 """The story of conversations that are read for memories, by executions that ask about what is sensitive."""
 
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from qwestly_agent.container import states_of
 from qwestly_agent.domain.approval import KEEPS_MEMORIES
 from qwestly_agent.domain.memory import MemorySource
-from qwestly_agent.memory.notes import Note, NoteDecision
-from qwestly_agent.stores import memories
+from qwestly_agent.memory.notes import Note
+from qwestly_agent.stores import conversations, memories
 from qwestly_agent.stores.memories import READABLE
 from qwestly_agent.stores.memory_work import Batch
+from tests.simulation.chats import Tab
 from tests.simulation.executions import Execution, ExecutionStory
 from tests.simulation.memories import Fact, MemoryStory
-from tests.simulation.story import SKEW, Story, written
+from tests.simulation.story import SKEW, Story, were, written
 
 ASKED = ("conversation_id", "batch_id", "memory_ids", "run_id")
 """What of its input the machine gives to the state that asks."""
-READS = states_of("extract_memories", "writer")
+READS, WRITES = states_of("extract_memories", "reader"), states_of("extract_memories", "writer")
+MOST_QUESTIONS = 1
+"""Fewer than the real three, so that a schedule joins some."""
+ENDS_MEMORIES = ("correct", "forget", "undo", "turn ", "erase", "act for erase")
+"""How the names of processes begin that take out a memory about which a question waits, and end the question."""
 
 
 @dataclass
@@ -28,19 +34,39 @@ class ReadingStory(Story):
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return ((2, self.read),)
+        return ((3, self.read), (3, self.read_again))
 
     # --- what happens ---
 
-    def read(self) -> None:
-        """A conversation was read, which says something new, or something that was said before."""
-        tab, number = self.memories.chats.tab(), len(self.executions.executions) + 1
-        known = [each for each in self.memories.facts if each.person == tab.person]
-        is_new = not known or self.choices.number(3) > 0
-        is_sensitive = self.choices.number(3) > 0
-        fact = self.memories.new_fact(tab.person, is_sensitive=is_sensitive) if is_new else self.choices.one(known)
+    def read(self) -> bool | None:
+        """A conversation was read, which says something new."""
+        if not (tab := self._some_tab()):
+            return False
+        self._begin(tab, self.memories.new_fact(tab.person, is_sensitive=self.choices.number(3) > 0))
+        return None
+
+    def read_again(self) -> bool | None:
+        """A conversation was read, which says something that was said before, perhaps in other words."""
+        tab = self._some_tab()
+        known = [each for each in self.memories.facts if tab and each.person == tab.person]
+        if not (tab and known):
+            return False
+        gone = [each for each in known if each.forgotten or each.undone]
+        fact = self.choices.one(gone or known)
+        self._begin(tab, self.memories.reworded(fact) if self.choices.number(2) else fact)
+        return None
+
+    def _some_tab(self) -> Tab | None:
+        """A tab of a conversation that there is."""
+        there = self.world.table(conversations.COLLECTION).keys()
+        tabs = [each for each in self.memories.chats.tabs.values() if f"{each.person.id}:{each.where}" in there]
+        tabs = [each for each in tabs if each.person.id not in self.stage.leaving]
+        return self.choices.one(tabs) if tabs else None
+
+    def _begin(self, tab: Tab, fact: Fact) -> None:
+        number = len(self.executions.executions) + 1
         given = {"conversation_id": tab.where, "batch_id": f"ex_{number}", "run_id": f"read-{number}"}
-        execution = Execution(number, tab.person.id, given, "extract_memories", READS)
+        execution = Execution(number, tab.person.id, given, "extract_memories", WRITES)
         self.executions.begin(execution, partial(self._run, execution, fact))
 
     async def _run(self, execution: Execution, fact: Fact) -> None:
@@ -50,6 +76,10 @@ class ReadingStory(Story):
             fact.said.append(found)
         await found.over
         until_done, state = self.executions.until_done, execution.given
+        compared = await until_done("reconcile", replace(execution, states=READS), state)
+        if isinstance(compared, str):
+            await until_done("retry_later", execution, {**state, "error": {"Error": compared}})
+            return
         stored = await until_done("store", execution, state, note=fact.read.append)
         if isinstance(stored, str):
             await until_done("retry_later", execution, {**state, "error": {"Error": stored}})
@@ -67,6 +97,8 @@ class ReadingStory(Story):
     def check(self) -> Iterator[str]:
         yield from self._declined()
         yield from self._read_again()
+        yield from self._approved()
+        yield from self._asked_until_decided()
 
     def _declined(self) -> Iterator[str]:
         """What its person declined leaves a tombstone, and nothing waits for a question that nobody asks."""
@@ -89,6 +121,29 @@ class ReadingStory(Story):
             is_ended = last.process and last.process.name.startswith(("correct", "erase", "act for erase"))
             if last.document is None and key in declined and not is_ended:
                 yield f"{key[:9]} was declined, and left no tombstone"
+
+    def _approved(self) -> Iterator[str]:
+        """What its person approved is remembered, unless it was forgotten or corrected since."""
+        for versions in self.world.records.values():
+            history = written(versions)
+            first, done = history[0][1], next(((at, each) for at, each in history if each["status"] == "done"), None)
+            if first["tool"] != KEEPS_MEMORIES or done is None:
+                continue
+            for memory_id in json.loads(first["args"])["memory_ids"]:
+                known = self.world.versions[memories.COLLECTION].get(memory_id, [])
+                if known and all(each.document and each.document["status"] == "proposed" for each in known):
+                    yield f"{memory_id[:9]} was approved, and still waits"
+
+    def _asked_until_decided(self) -> Iterator[str]:
+        """A memory stays for as long as a question about it waits."""
+        for key, versions in self.world.versions[memories.COLLECTION].items():
+            for at, document, process in versions:
+                if document or (process and process.name.startswith(ENDS_MEMORIES)):
+                    continue
+                for record_id, records in self.world.records.items():
+                    [asked] = were([(each.at, each.document) for each in records], at, at) or [None]
+                    if asked and asked["status"] == "pending" and key in asked["args"] and records[0].at < at:
+                        yield f"{key[:9]} is gone, and {record_id[:9]} asks about it"
 
     def _read_again(self) -> Iterator[str]:
         """What was forgotten, undone or declined is not learnt again from a conversation."""
@@ -127,8 +182,6 @@ async def _found(services: Any, execution: Execution, fact: Fact) -> None:
         source=MemorySource(conversation_id=where, message_ids=(f"m-read-{execution.number}",)),
         is_checked=True,
     )
-    [vector] = await services.embeddings.embed([fact.text])
-    decision = NoteDecision(verb="add", note=note, ask=fact.is_sensitive)
     batch = Batch(
         id=execution.given["batch_id"],
         user_id=execution.user_id,
@@ -136,10 +189,8 @@ async def _found(services: Any, execution: Execution, fact: Fact) -> None:
         run_id=execution.given["run_id"],
         read_from=0,
         read_to=0,
-        status="decided",
+        status="judged",
         found=[note.model_dump(mode="json")],
-        decisions=[decision.model_dump(mode="json")],
-        vectors=(tuple(vector),),
         created_at=now,
     )
     await services.extractions.add(batch)

@@ -28,7 +28,7 @@ from tests.simulation.mails import Container, MailStory
 from tests.simulation.memories import MemoryStory
 from tests.simulation.owners import OwnerStory
 from tests.simulation.pages import PageStory
-from tests.simulation.readings import ReadingStory
+from tests.simulation.readings import MOST_QUESTIONS, ReadingStory
 from tests.simulation.rollouts import RolloutStory
 from tests.simulation.scheduler import Choices
 from tests.simulation.story import Stage, Story
@@ -117,7 +117,8 @@ class Schedule:
             case 3:
                 return [*self.chats.acts, *self.chats.acts, *accounts, *self.pages.acts, *self.owners.acts]
             case 4:
-                return [*self.memories.acts, *self.memories.acts, *self.readings.acts, *self.chats.acts]
+                readings = [(2 * weight, act) for weight, act in self.readings.acts]
+                return [*self.memories.acts, *self.memories.acts, *readings, *self.chats.acts]
             case 5:
                 return [*self.accounts.acts_of_years, *self.accounts.acts_of_years, *approvals]
             case 6:
@@ -181,6 +182,8 @@ def stood_in(schedule: "Schedule") -> Iterator[None]:
             ("qwestly_agent.stores.runs.uuid4", lambda: SimpleNamespace(hex=chance.randbytes(16).hex())),
             ("qwestly_agent.approvals.propose.is_requested", world.judged),
             ("qwestly_agent.memory.service.compare", world.compared),
+            ("qwestly_agent.memory.reconcile.compare", world.related),
+            ("qwestly_agent.memory.extract_writer.MOST_QUESTIONS", MOST_QUESTIONS),
             ("qwestly_agent.approvals.sweep.measure_waiting", lambda *_: None),
             ("qwestly_agent.approvals.mail.measure_refused_mail", lambda: None),
             ("qwestly_agent.approvals.autonomy.DAYS_NEEDED", DAYS_NEEDED),

@@ -35,7 +35,7 @@ from qwestly_agent.stores.candidate_data import Knowledge
 from qwestly_agent.stores.conversations import LEASE_SECONDS
 from qwestly_agent.stores.usage import StageDay, Usage
 from qwestly_agent.workflows import ACTIONS
-from tests.simulation.agent import Agent, AnyPlan, Embeddings, PromptSeen
+from tests.simulation.agent import Agent, AnyPlan, Embeddings, PromptSeen, in_one_wording
 from tests.simulation.aws import Aws
 from tests.simulation.database import Database, Document, Tables, at_once
 from tests.simulation.scheduler import (
@@ -328,8 +328,14 @@ class World:
         return await self._asked_model(service.services, service.user_id, "judge", lambda: checked)
 
     async def compared(self, services: Any, user_id: str, pairs: Sequence[Any], **_: Any) -> list[str]:
-        """Replaces the model that compares memories: only one of all holds."""
+        """Replaces the model that compares a correction with what it corrects: only one of both holds."""
         return await self._asked_model(services, user_id, "compare", lambda: ["contradicts"] * len(pairs))
+
+    async def related(self, services: Any, user_id: str, pairs: Sequence[Any], _: float) -> list[str]:
+        """Replaces the model that compares what was read with what is known."""
+        is_same = [in_one_wording(each.known) == in_one_wording(each.new) for each in pairs]
+        relations = ["same" if each else "other" for each in is_same]
+        return await self._asked_model(services, user_id, "compare", lambda: relations)
 
     async def _asked_model(self, services: Any, user_id: str, name: str, answer: Callable[[], T]) -> T:
         try:
