@@ -21,8 +21,8 @@ def _unreachable() -> Exception:
     return EndpointConnectionError(endpoint_url="https://aws.example")
 
 
-WORKFLOWS = Kind(error=_unreachable, refused=_unreachable, slow=(0.5, 5.0))
-MAIL = Kind(error=_unreachable, refused=_unreachable, slow=(0.5, 5.0), weight=4)
+WORKFLOWS = Kind(error=_unreachable, refused=_unreachable, slow=(0.5, 5.0), patience=60.0)
+MAIL = Kind(error=_unreachable, refused=_unreachable, slow=(0.5, 5.0), weight=4, patience=60.0)
 INVOKE = Kind(error=_unreachable, refused=_unreachable, slow=(0.05, 2.0, 20.0), patience=65.0)
 
 

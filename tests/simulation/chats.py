@@ -251,7 +251,7 @@ class ChatStory(Story):
             await delete_conversation(tab.where, services, user_id)
             self.deleted[user_id, tab.where] = begun, self.stage.now
 
-        name = f"delete {tab.person.name}'s conversation of the {tab.where}"
+        name = deletion_of(tab.person.name, tab.where)
         self.stage.start(name, work, REQUEST_SECONDS, settings=self.world.chat_settings)
         return None
 
@@ -377,6 +377,11 @@ class ChatStory(Story):
             today = [each for each in same if until - DAY + SKEW < (each.decided_at or 0.0) <= until]
             if len(today) > self.world.actions[last.tool].most_unasked_a_day:
                 yield f"{last.tool} ran {len(today)} times in a day without asking"
+
+
+def deletion_of(name: str, where: str) -> str:
+    """The name of the process that deletes somebody's conversation."""
+    return f"delete {name}'s conversation of the {where}"
 
 
 def is_whole(turn: PromptSeen) -> bool:

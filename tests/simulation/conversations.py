@@ -6,7 +6,7 @@ from typing import Any
 
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, Invalid, NotFound, OverBudget, TooManyTurns
 from qwestly_agent.stores import conversations, messages
-from tests.simulation.chats import ChatStory
+from tests.simulation.chats import ChatStory, deletion_of
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Process
 from tests.simulation.story import REQUEST_SECONDS, SKEW, Story, written
@@ -40,21 +40,23 @@ class ConversationStory(Story):
         return sorted(here, key=lambda each: each["seq"])
 
     def _kept(self, versions: list[Version]) -> Iterator[str]:
-        """A message that its turn has taken stays, unless the turn was refused or its user deleted it."""
+        """A message that its turn has taken stays, unless the turn was refused or its user deleted it. What is said
+        while a conversation is being deleted may go with it."""
         taken: dict[str, tuple[Document, Process[Any] | None]] = {}
         before: Document = {}
         last: Document = {}
-        for _, document, process in versions:
+        for at, document, process in versions:
             now = document or {}
             last = document or last
             for run_id, turn in now.get("turns", {}).items():
-                taken.setdefault(run_id, (turn, process))
+                if not self._is_being_deleted(last["user_id"], last["id"], at):
+                    taken.setdefault(run_id, (turn, process))
             is_deletion = process is not None and _is_deletion(process)
             for run_id in before.get("turns", {}).keys() - now.get("turns", {}).keys():
-                owner = taken[run_id][1]
+                owner = taken.get(run_id, ({}, None))[1]
                 takes_back = owner and owner is process and (owner.faults or isinstance(owner.error, REFUSED))
                 if is_deletion or takes_back:
-                    del taken[run_id]
+                    taken.pop(run_id, None)
             if document is None and is_deletion:
                 taken.clear()
             before = now
@@ -65,6 +67,14 @@ class ConversationStory(Story):
         for run_id, (turn, _) in taken.items():
             if not (turn["text"] is None or turn["text"] in texts or run_id in left):
                 yield f"has lost “{turn['text']}”"
+
+    def _is_being_deleted(self, user_id: str, where: str, at: float) -> bool:
+        name = next(each.name for each in self.world.people if each.id == user_id)
+        return any(
+            each.begun <= at and not 0 <= each.ended < at
+            for each in self.world.scheduler.processes
+            if each.name == deletion_of(name, where)
+        )
 
     def _stays_deleted(self, versions: list[Version]) -> Iterator[str]:
         """What its user deleted is begun anew only by a turn that comes later."""

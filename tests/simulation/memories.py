@@ -138,10 +138,10 @@ class MemoryStory(Story):
         if not (found := self._some("active")):
             return False
         document, fact = found
-        new = self.new_fact(fact.person, replaces=fact)
         tab = self.chats.tab()
         if tab.person != fact.person:
             return False
+        new = self.new_fact(fact.person, replaces=fact)
 
         async def plan(context: Any) -> Any:
             return await correct_memory(context, document["_id"], new.text, new.text)

@@ -109,6 +109,8 @@ class ReadingStory(Story):
                 declined.update(each.arguments["memory_ids"])
         for key, versions in self.world.versions[memories.COLLECTION].items():
             first, last = versions[0].process, versions[-1]
+            if written(versions)[0][1]["user_id"] in self.stage.leaving:
+                continue
             if any(each.process is None or each.process.faults or each.process.is_dead for each in versions):
                 continue
             was_proposed = written(versions)[-1][1]["status"] == "proposed"

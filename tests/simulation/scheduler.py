@@ -229,6 +229,11 @@ class Scheduler:
         """The process that asks."""
         return _running.get()
 
+    @property
+    def is_in_dead(self) -> bool:
+        """True in a process that is dead."""
+        return (process := _running.get()) is not None and process.is_dead
+
     def note(self, line: str) -> None:
         process = _running.get()
         self.script.append(f"{self.now:12.3f}  {f'#{process.number} ' if process else ''}{line}")

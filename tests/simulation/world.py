@@ -98,7 +98,7 @@ APP = Kind(
     busy=lambda: _response(429, b'{"error": {"code": "too_many_requests", "message": "Please wait."}}'),
 )
 JUDGE_USD = 0.001
-MODEL = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 2.9))
+MODEL = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 2.9), patience=60.0)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.scheduler = Scheduler(self.choices)
-        self.tables = Tables(lambda: self.time, self._noted, self._removed)
+        self.tables = Tables(lambda: self.time, self._noted, self._removed, lambda: self.scheduler.is_in_dead)
         self.aws = Aws(self.scheduler, self._invoke)
         skew = self.choices.one(APP_SKEWS)
         self.api = WriteApi(cast(Any, Database(self.tables, at_once)), SECRET, lambda: self.time + skew)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from qwestly_agent.approvals import decide, execute
+from qwestly_agent.approvals import ask, decide, execute
 from qwestly_agent.clients.candidate_app import CandidateApp, Done, Effect, Outcome, Unknown
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.approval import SENT, Approval, Standing
@@ -200,7 +200,39 @@ def _more_than_named() -> AbstractContextManager[Any]:
     return patch.object(CandidateApp, "set_profile_fields", set_profile_fields)
 
 
+def _decided_without(field: str, value: Any) -> AbstractContextManager[Any]:
+    def decided(self: Approval, *given: Any, **more: Any) -> Approval:
+        return original(self, *given, **{**more, field: value})
+
+    original = Approval.decided
+    return patch.object(Approval, "decided", decided)
+
+
+def _opened_for_nothing() -> AbstractContextManager[Any]:
+    """A record does not say that its page was opened."""
+    return _decided_without("opened", False)
+
+
+def _reason_lost() -> AbstractContextManager[Any]:
+    return _decided_without("reason", None)
+
+
+def _edit_lost() -> AbstractContextManager[Any]:
+    """What a person wrote on the card is not done, but what was proposed."""
+    return _decided_without("edit", None)
+
+
+def _asked_beside_older() -> AbstractContextManager[Any]:
+    async def end_superseded(*_: Any) -> None: ...
+
+    return patch.object(ask, "end_superseded", end_superseded)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _opened_for_nothing,
+    _reason_lost,
+    _edit_lost,
+    _asked_beside_older,
     _time_prolonged,
     _more_than_named,
     _missing_compare_and_set,

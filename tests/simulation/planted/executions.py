@@ -7,6 +7,7 @@ from unittest.mock import patch
 from qwestly_agent.approvals import ask_for_workflow, end
 from qwestly_agent.clients.aws import Workflows
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.stores.drafts import Drafts
 from tests.simulation.planted.plant import Plant
 
 
@@ -56,7 +57,29 @@ def _token_of_another() -> AbstractContextManager[Any]:
     return patch.multiple(Workflows, seal=seal, opened=opened)
 
 
+def _first_token_kept() -> AbstractContextManager[Any]:
+    """A state that asks again leaves the token of its first attempt."""
+
+    async def kept_newest(_: Any, approval: Approval, __: Any) -> Approval:
+        return approval
+
+    return patch.object(ask_for_workflow, "_kept_newest", kept_newest)
+
+
+def _draft_left_waiting() -> AbstractContextManager[Any]:
+    """The draft of what was declined does not say so."""
+
+    async def update(self: Drafts, *given: Any, **changes: Any) -> Any:
+        is_declined = changes.get("status") == "rejected"
+        return await original(self, *given, **({"label": "Waiting"} if is_declined else changes))
+
+    original = Drafts.update
+    return patch.object(Drafts, "update", update)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _first_token_kept,
+    _draft_left_waiting,
     _execution_told_too_early,
     _execution_never_told,
     _execution_told_again,

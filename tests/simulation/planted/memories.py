@@ -6,9 +6,11 @@ from itertools import count
 from typing import Any
 from unittest.mock import patch
 
+from qwestly_agent.chat.routers import memories as pages
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory import actions, extract_writer, service
+from qwestly_agent.memory import actions, extract_writer, forget, reconcile, service
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.memories import COLLECTION, WITHOUT_VECTORS, Memories, Tombstones, memories_of
 from qwestly_agent.stores.messages import Messages
@@ -120,7 +122,84 @@ def _kept_without_a_yes() -> AbstractContextManager[Any]:
     return patch.object(extract_writer, "_memory", memory)
 
 
+def _approved_in_vain() -> AbstractContextManager[Any]:
+    """What its person approved waits on."""
+    return patch.object(Memories, "activate_proposed", _nothing)
+
+
+def _deleted_with_a_joined_question() -> AbstractContextManager[Any]:
+    """A question that ends takes with it what a newer one asks about."""
+
+    async def list_pending(*_: Any) -> list[Any]:
+        return []
+
+    async def discard(services: Any, approval: Approval) -> None:
+        with patch.object(Approvals, "list_pending", list_pending):
+            await original(services, approval)
+
+    original, stack = actions.discard, ExitStack()
+    stack.enter_context(patch.object(extract_writer, "discard", discard))
+    keep = replace(ACTIONS[KEEPS_MEMORIES], on_ended=discard)
+    stack.enter_context(patch.dict(ACTIONS._by_tool, {KEEPS_MEMORIES: keep}))
+    return stack
+
+
+def _undone_in_vain() -> AbstractContextManager[Any]:
+    async def undo(services: Any, user_id: str, memory_id: str) -> list[Memory]:
+        return [await services.memories.get(user_id, memory_id)]
+
+    return patch.object(pages, "undo", undo)
+
+
+def _undone_with_its_earlier_version() -> AbstractContextManager[Any]:
+    """What the undone memory had replaced does not hold again."""
+
+    async def restore(*_: Any) -> bool:
+        return True
+
+    return patch.object(Memories, "restore", restore)
+
+
+def _remembered_in_vain() -> AbstractContextManager[Any]:
+    """A memory is told to be remembered, and is not written."""
+
+    async def keep(_: Any, __: str, memory: Memory, *___: Any) -> Memory:
+        return memory
+
+    return patch.object(service, "keep", keep)
+
+
+def _learnt_again_in_other_words() -> AbstractContextManager[Any]:
+    """What was undone or declined is known by its words alone."""
+
+    def match(tombstones: Any, content: str, quote: str, vector: Any, *given: Any, **more: Any) -> Any:
+        return original(tombstones, content, quote, (), *given, **more)
+
+    original, stack = forget.match_tombstones, ExitStack()
+    for module in (forget, reconcile):
+        stack.enter_context(patch.object(module, "match_tombstones", match))
+    return stack
+
+
+def _counted_at_every_delivery() -> AbstractContextManager[Any]:
+    async def reinforce(
+        self: Memories, user_id: str, memory_id: str, message_ids: Any, *given: Any, **more: Any
+    ) -> Any:
+        for number in range(3):
+            await original(self, user_id, memory_id, [f"{each}-{number}" for each in message_ids], *given, **more)
+
+    original = Memories.reinforce
+    return patch.object(Memories, "reinforce", reinforce)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _approved_in_vain,
+    _deleted_with_a_joined_question,
+    _undone_in_vain,
+    _undone_with_its_earlier_version,
+    _remembered_in_vain,
+    _learnt_again_in_other_words,
+    _counted_at_every_delivery,
     _declined_without_a_trace,
     _kept_without_a_yes,
     _earlier_versions_stay,
