@@ -427,13 +427,13 @@ class MemoryStory(Story):
         return sorted((each for history in mine for each in history), key=lambda each: each[0])
 
     def _remembered(self) -> Iterator[str]:
-        """What was said to be remembered is, unless something has ended it; and counts no more often than said."""
+        """What was said to be remembered was, and counts no more often than it was said."""
         for fact in self.facts:
             held = [each for each in self.world.table(memories.COLLECTION).values() if each.get("content") == fact.text]
             ended = fact.forgotten or fact.undone or any(each.replaces is fact for each in self.facts)
             said = [each for each in fact.said if _is_whole(each) and each.result is True]
             is_plain = not (fact.is_sensitive or fact.replaces or ended or fact.person.id in self.stage.leaving)
-            if is_plain and said and not held:
+            if is_plain and said and not self._history(fact):
                 yield f"“{fact.text}” was to be remembered, and is not"
             same = [each for each in self.facts if in_one_wording(each.text) == in_one_wording(fact.text)]
             most = max(1, sum(len(each.said) + len(each.read) for each in same))
