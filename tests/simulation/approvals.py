@@ -372,13 +372,11 @@ class ApprovalStory(Story):
         newer = Approvals.from_document(now)
         for versions in self.world.records.values():
             [then] = were([(each.at, each.document) for each in versions], asking.ended, asking.ended) or [None]
-            is_theirs = then and then["user_id"] == now["user_id"]
-            if (
-                then
-                and is_theirs
-                and versions[0].at < asking.begun
-                and Approvals.from_document(then).is_superseded_by(newer)
-            ):
+            if not then or then["user_id"] != now["user_id"] or versions[0].at >= asking.begun:
+                continue
+            older = Approvals.from_document(then)
+            is_emptied = older.kind in PRIVATE and not older.shown  # by a forgetting, which ends it
+            if older.is_superseded_by(newer) and not is_emptied:
                 yield f"waits beside {then['_id'][:9]}, which it replaces"
 
     def _pauses(self) -> Iterator[str]:

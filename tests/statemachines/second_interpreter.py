@@ -96,13 +96,22 @@ class LocalStackServer(AwsServer):
         return self.client("stepfunctions").start_execution(stateMachineArn=arn, input=given, name=name)["executionArn"]
 
     def outcome(self, execution_arn: str, seconds: float = 20) -> Outcome:
-        until = time.monotonic() + seconds
+        """Wait for the end. Raises `TimeoutError` if nothing happens in the execution for so many seconds."""
+        until, seen = time.monotonic() + seconds, 0
         while (found := self._described(execution_arn))["status"] == "RUNNING":
             if time.monotonic() > until:
-                raise TimeoutError(f"It is still in {self.states(execution_arn)[-1:]}.")
+                if (happened := self._newest_event(execution_arn)) == seen:
+                    raise TimeoutError(f"It is still in {self.states(execution_arn)[-1:]}.")
+                until, seen = time.monotonic() + seconds, happened
             time.sleep(0.01)
         states = self.states(execution_arn)
         return Outcome(found["status"], found.get("output"), found.get("error"), found.get("cause"), states)
+
+    def _newest_event(self, execution_arn: str) -> int:
+        history = self.client("stepfunctions").get_execution_history(
+            executionArn=execution_arn, reverseOrder=True, maxResults=1
+        )
+        return int(history["events"][0]["id"])
 
     def _described(self, execution_arn: str) -> dict[str, Any]:
         return self.client("stepfunctions").describe_execution(executionArn=execution_arn)
