@@ -368,8 +368,10 @@ class MemoryStory(Story):
         for key, document in self.world.table(memories.COLLECTION).items():
             if document["status"] == "forgotten" and self._text(key) not in earlier and key not in reasons:
                 fact = next(each for each in self.facts if each.text == self._text(key))
-                # What corrects it at the same moment goes with it.
-                if not any(each.forgotten or each.undone or each.text in said for each in fact.with_earlier):
+                # What corrects it at the same moment, or tells the same in other words, goes with it.
+                same = [each for each in self.facts if in_one_wording(each.text) == in_one_wording(fact.text)]
+                kin = [*fact.with_earlier, *(every for each in same for every in each.with_earlier)]
+                if not any(each.forgotten or each.undone or each.text in said for each in kin):
                     yield f"“{fact.text}” was forgotten by nobody"
 
     def _text(self, memory_id: str) -> str:
