@@ -65,6 +65,8 @@ class PromptSeen:
     text: str
     asked: str
     """The user's message as the model sees it, with the note on what was decided."""
+    context: str
+    """What is known of the user, before the history."""
     process: Any
     running: int
     """Number of this user's other turns that began earlier and were counted as running."""

@@ -1,5 +1,6 @@
 """The story of approvals: a person, other devices, the sweep and strangers decide on private actions, and undo them."""
 
+import asyncio
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -149,7 +150,17 @@ class ApprovalStory(Story):
                 self.undone.setdefault(record.id, []).append(self.stage.now)
             await ask_act(services, ActRequest(token=token, approval_id=record.id, act="undo"))
 
-        self.stage.start(f"undo {record.id[:9]}", work, REQUEST_SECONDS, self.stage.times(), CHAT_SETTINGS)
+        def ask() -> None:
+            self.stage.start(f"undo {record.id[:9]}", work, REQUEST_SECONDS, self.stage.times(), CHAT_SETTINGS)
+
+        ask()
+        if self.choices.number(3) == 1:  # and asks again where nothing seems to happen
+
+            async def ask_again() -> None:
+                await asyncio.sleep(12.0)
+                ask()
+
+            self.stage.go_on(ask_again())
         return None
 
     def sweep(self) -> None:
@@ -195,6 +206,7 @@ class ApprovalStory(Story):
             yield from (f"{key[:9]} {each}" for each in self._permission(key, versions))
             yield from (f"{key[:9]} {each}" for each in self._as_decided(key, versions))
             yield from (f"{key[:9]} {each}" for each in self._beside_older(versions))
+        yield from self._undone_once()
         yield from self._pauses()
 
     def _history(self, versions: list[tuple[float, Document]]) -> Iterator[str]:
@@ -282,6 +294,18 @@ class ApprovalStory(Story):
             yield "did not restore what was there"
         if original.undone_by != record.id:
             yield f"undid {original.id[:9]}, which says that it was undone by {original.undone_by}"
+
+    def _undone_once(self) -> Iterator[str]:
+        """Whoever asks twice for an undo gets one, and it is sent under one key."""
+        undos: dict[str, list[Approval]] = {}
+        for each in self.world.approvals:
+            if each.undoes and each.begun_at:
+                undos.setdefault(each.undoes, []).append(each)
+        for key, found in undos.items():
+            may_be_done = [each for each in found if each.status not in ("failed", "changed")]
+            done = [each for each in self.world.effects if each.act in {every.id for every in found}]
+            if len(may_be_done) > 1 or len(done) > 1:
+                yield f"{key[:9]} was undone by {', '.join(each.id[:9] for each in found)}"
 
     def _permission(self, key: str, every: list[Version]) -> Iterator[str]:
         world, asked, versions = self.world, self.stage.decided.get(key, []), written(every)

@@ -284,6 +284,7 @@ class MemoryStory(Story):
         yield from self._corrected()
         yield from self._stays_forgotten()
         yield from self._undone()
+        yield from self._restored()
         yield from self._remembered()
 
     def _is_gone(self, fact: Fact, begin: float) -> bool:
@@ -327,6 +328,21 @@ class MemoryStory(Story):
                     yield f"“{fact.text}” was in a prompt of {person.name}"
                 if self._is_gone(fact, prompt.process.begun):
                     yield f"“{fact.text}” was forgotten, and is in a prompt"
+                if fact.text in prompt.context and self._is_corrected(fact, prompt.process.begun):
+                    yield f"“{fact.text}” was corrected, and is what a prompt knows"
+
+    def _is_corrected(self, fact: Fact, begin: float) -> bool:
+        """True if it was corrected before then, and neither said again nor restored."""
+        if not fact.corrected or fact.corrected[-1][1] >= begin or fact.read:
+            return False
+        begun = fact.corrected[-1][0]
+        again = any(each.begun > begun - SKEW or not 0 <= each.ended < begun for each in fact.said)
+        newer = [each for each in self.facts if each.replaces is fact]
+        return not (again or any(each.undone or each.forgotten for each in newer) or self._is_asked_to_undo(newer))
+
+    def _is_asked_to_undo(self, facts: list[Fact]) -> bool:
+        texts = {each.text for each in facts}
+        return any(self._text(memory_id) in texts for memory_id, _ in self.asked)
 
     def _kept(self) -> Iterator[str]:
         unique: dict[tuple[str, str], str] = {}
@@ -421,6 +437,17 @@ class MemoryStory(Story):
             then = [each["status"] for at, each in self._history(old) if at <= ended]
             if then[-1:] == ["superseded"]:
                 yield f"“{old.text}” was replaced by what was undone, and does not hold again"
+
+    def _restored(self) -> Iterator[str]:
+        """What an undo has taken out replaces nothing any more."""
+        known = self.world.versions[memories.COLLECTION]
+        for key, document in self.world.table(memories.COLLECTION).items():
+            newer = document.get("superseded_by")
+            if document["status"] != "superseded" or newer not in known:
+                continue
+            ends = [process for _, each, process in known[newer] if each and each["status"] == "forgotten"]
+            if ends and ends[0] and ends[0].name.startswith("undo "):
+                yield f"{key[:9]} does not hold, as {newer[:9]} does, which was undone"
 
     def _history(self, fact: Fact) -> list[tuple[float, Document]]:
         """All versions of the memories with this text, in the order of time."""

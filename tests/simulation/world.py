@@ -259,7 +259,8 @@ class World:
             since = running.get(run_id, 0.0)
             earlier = entered[: entered.index(run_id)] if run_id in entered else []
             before = [each for each in earlier if running.get(each, 0.0) > since - LEASE_SECONDS]
-            self.prompts.append(PromptSeen(self.scheduler.now, user_id, text, turn.prompt, process, len(before)))
+            seen = PromptSeen(self.scheduler.now, user_id, text, turn.prompt, turn.context, process, len(before))
+            self.prompts.append(seen)
 
         async def renew() -> Settings:
             return given
