@@ -14,6 +14,7 @@ from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute
 from qwestly_agent.approvals.pause import named_run
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
+from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import FINAL, MOVES, PRIVATE, UNDO_SECONDS, Approval, Verb, sha256_hex
 from qwestly_agent.profile import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD
@@ -151,7 +152,8 @@ class ApprovalStory(Story):
             await ask_act(services, ActRequest(token=token, approval_id=record.id, act="undo"))
 
         def ask() -> None:
-            self.stage.start(f"undo {record.id[:9]}", work, REQUEST_SECONDS, self.stage.times(), CHAT_SETTINGS)
+            name = f"undo {record.id[:9]}{'' if is_theirs else ', by a stranger'}"
+            self.stage.start(name, work, REQUEST_SECONDS, self.stage.times(), CHAT_SETTINGS)
 
         ask()
         if self.choices.number(3) == 1:  # and asks again where nothing seems to happen
@@ -306,6 +308,11 @@ class ApprovalStory(Story):
             done = [each for each in self.world.effects if each.act in {every.id for every in found}]
             if len(may_be_done) > 1 or len(done) > 1:
                 yield f"{key[:9]} was undone by {', '.join(each.id[:9] for each in found)}"
+            for process in self.world.scheduler.processes:
+                is_refused = process.name == f"undo {key[:9]}" and isinstance(process.error, ChangedMeanwhile)
+                states = [were(self._statuses(each.id), process.begun, process.begun)[-1] for each in found]
+                if is_refused and set(states) & {"approved", "executing", "accepted", "unknown", "done"}:
+                    yield f"{key[:9]} could not be undone, and its undo was {states}"
 
     def _permission(self, key: str, every: list[Version]) -> Iterator[str]:
         world, asked, versions = self.world, self.stage.decided.get(key, []), written(every)
@@ -416,6 +423,9 @@ class ApprovalStory(Story):
             for effect in self.world.effects:
                 if begin < effect.at < end and effect.user_id == whose:
                     yield f"{effect.act[:9]} was done after the user was told that nothing runs"
+
+    def _statuses(self, key: str) -> list[tuple[float, str]]:
+        return [(-1.0, ""), *((at, each["status"]) for at, each in written(self.world.records[key]))]
 
     def _brake(self, whose: str) -> list[tuple[float, bool]]:
         return self.stage.states(user_settings.SIGNALS, whose, lambda each: bool(each.get("brake_since")), False)

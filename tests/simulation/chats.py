@@ -1,7 +1,7 @@
 """The story of chats: turns in two tabs, typed answers, posted decisions, limits, and deleted conversations."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -354,6 +354,20 @@ class ChatStory(Story):
             for earlier, later in pairwise(told):
                 if is_whole(earlier) and earlier.process.result and later.process.begun > earlier.process.ended:
                     yield f"{key[:9]} was reported twice: {line}"
+
+        yield from self._reported_again(lines)
+
+    def _reported_again(self, lines: Mapping[str, str]) -> Iterator[str]:
+        """An answer that is made again is told what the first one was told."""
+        of_place: dict[str, PromptSeen] = {}
+        for each in self.world.prompts:
+            place, _, said = each.process.name.partition(": ")
+            before = of_place.get(place)
+            if said == "(again)" and before and is_whole(before) and before.process.result:
+                for line in lines:
+                    if line in before.asked and line not in each.asked:
+                        yield f"{lines[line][:9]} was reported, and the answer made again was not told: {line}"
+            of_place[place] = each
 
     def _stopped(self) -> Iterator[str]:
         """A turn is stopped only by its user, and soon."""

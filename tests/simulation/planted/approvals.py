@@ -228,7 +228,19 @@ def _asked_beside_older() -> AbstractContextManager[Any]:
     return patch.object(ask, "end_superseded", end_superseded)
 
 
+def _undone_twice() -> AbstractContextManager[Any]:
+    """An undo with an unknown outcome is asked for once more, as another one."""
+
+    async def find(*given: Any) -> Approval | None:
+        found = await original(*given)
+        return found.model_copy(update={"status": "failed"}) if found and found.status in SENT else found
+
+    original = execute._find
+    return patch.object(execute, "_find", find)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _undone_twice,
     _opened_for_nothing,
     _reason_lost,
     _edit_lost,

@@ -10,7 +10,8 @@ from qwestly_agent.approvals import act
 from qwestly_agent.approvals.act import VERBS
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.chat import turn_store
-from qwestly_agent.chat.turn_approvals import TypedAnswer
+from qwestly_agent.chat.turn import Turn
+from qwestly_agent.chat.turn_approvals import TypedAnswer, note_of
 from qwestly_agent.chat.turn_store import TurnStore
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.stores.approvals import Approvals
@@ -133,7 +134,13 @@ def _profile_of_another() -> AbstractContextManager[Any]:
     return patch.object(Profiles, "get_career", get_career)
 
 
+def _made_again_without_its_note() -> AbstractContextManager[Any]:
+    """An answer that is made again is not told what the first one was told."""
+    return patch.object(Turn, "note", property(lambda turn: note_of(turn.approvals, [])))
+
+
 PLANTS: tuple[Plant, ...] = (
+    _made_again_without_its_note,
     _yes_of_another_tab,
     _yes_in_vain,
     _any_number_of_turns,

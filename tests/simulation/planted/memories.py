@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any
 from unittest.mock import patch
 
+from qwestly_agent.chat.prompt import FirstTurnContext
 from qwestly_agent.chat.routers import memories as pages
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval
 from qwestly_agent.domain.memory import Memory
@@ -192,7 +193,13 @@ def _counted_at_every_delivery() -> AbstractContextManager[Any]:
     return patch.object(Memories, "reinforce", reinforce)
 
 
+def _corrected_and_still_known() -> AbstractContextManager[Any]:
+    """A conversation keeps what it knew at its begin, whatever has been corrected since."""
+    return patch.object(FirstTurnContext, "is_still_valid", lambda *_: True)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _corrected_and_still_known,
     _approved_in_vain,
     _deleted_with_a_joined_question,
     _undone_in_vain,
