@@ -12,6 +12,7 @@ from pydantic_ai.exceptions import RunCancelled
 from qwestly_agent.approvals.act import USE_THE_CARD, VERBS
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.end import outcome_line
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.routers.conversations import delete_conversation, stop_turn
 from qwestly_agent.chat.run_turn import run_turn
 from qwestly_agent.chat.turn_approvals import Caller
@@ -248,11 +249,21 @@ class ChatStory(Story):
         async def work(services: Any) -> None:
             user_id = await user_of_token(services.secrets, self.world.token(tab.person.id), services.clock)
             begun = self.stage.now
-            await delete_conversation(tab.where, services, user_id)
+            with suppress(NotFound):  # an earlier request may have deleted it, and died before the rest
+                await delete_conversation(tab.where, services, user_id)
             self.deleted[user_id, tab.where] = begun, self.stage.now
 
         name = deletion_of(tab.person.name, tab.where)
-        self.stage.start(name, work, REQUEST_SECONDS, settings=self.world.chat_settings)
+
+        async def run() -> None:
+            for _ in range(2):  # whoever sees it fail asks again
+                [process] = self.stage.start(name, work, REQUEST_SECONDS, settings=self.world.chat_settings)
+                await process.over
+                if not (process.is_dead or process.error):
+                    return
+                await asyncio.sleep(3.0)
+
+        self.stage.go_on(run())
         return None
 
     def farewell(self) -> list[tuple[Person, Any]]:

@@ -32,6 +32,7 @@ class LimitStory(Story):
             if person.id not in self.stage.leaving:
                 yield from self._spent(person, turns)
                 yield from self._released(person)
+        yield from self._begun_by_turns()
         for each in self.chats.typed:
             if isinstance(each.process.error, TooManyTurns) and not each.process.faults:
                 yield from self._refused(each)
@@ -84,6 +85,12 @@ class LimitStory(Story):
             yield f"{person.name} is said to have spent {spent:.3f}, and spent less"
         if spent < ANSWER_USD * sum(map(is_whole, turns)) - 1e-6:
             yield f"{person.name} is said to have spent {spent:.3f}, and spent more"
+
+    def _begun_by_turns(self) -> Iterator[str]:
+        """Only a turn begins to count for somebody: what costs later must not, as they may have been erased since."""
+        for key, document in self.world.table(usage.COLLECTION).items():
+            if "recent" not in document:
+                yield f"{key} is counted anew, and had no turn"
 
     def _released(self, person: Person) -> Iterator[str]:
         """No turn counts as running that has ended."""

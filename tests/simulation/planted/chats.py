@@ -10,6 +10,7 @@ from qwestly_agent.approvals import act
 from qwestly_agent.approvals.act import VERBS
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.chat import turn_store
+from qwestly_agent.chat.routers import conversations as routes
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_approvals import TypedAnswer, note_of
 from qwestly_agent.chat.turn_store import TurnStore
@@ -139,7 +140,19 @@ def _made_again_without_its_note() -> AbstractContextManager[Any]:
     return patch.object(Turn, "note", property(lambda turn: note_of(turn.approvals, [])))
 
 
+def _deleted_once_only() -> AbstractContextManager[Any]:
+    """A deletion that died after its first step is not completed by the next one."""
+
+    async def delete(services: Any, user_id: str, conversation_id: str) -> None:
+        await services.conversations.get(user_id, conversation_id)
+        await original(services, user_id, conversation_id)
+
+    original = routes.delete
+    return patch.object(routes, "delete", delete)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _deleted_once_only,
     _made_again_without_its_note,
     _yes_of_another_tab,
     _yes_in_vain,

@@ -92,7 +92,19 @@ def _failed_for_free() -> AbstractContextManager[Any]:
     return patch.object(turn_store.TurnStore, "_account", account)
 
 
+def _counted_without_a_turn() -> AbstractContextManager[Any]:
+    """What is spent outside of turns begins to count for whoever was erased."""
+
+    async def add_spending(self: Usage, user_id: str, amounts: Any, now: float) -> None:
+        counted = {f"days.{usage.day_of(now)}.{name}": amount for name, amount in amounts.items()}
+        here = {"_id": user_id, "user_id": user_id}
+        await self.database[usage.COLLECTION].update_one(here, {"$inc": counted}, upsert=True)
+
+    return patch.object(Usage, "add_spending", add_spending)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _counted_without_a_turn,
     _taken_back_with_others,
     _begun_anew_by_its_end,
     _answer_without_its_message,
