@@ -30,6 +30,7 @@ class ConversationStory(Story):
             yield from (f"{key} {each}" for each in self._kept(versions))
             yield from (f"{key} {each}" for each in self._stays_deleted(versions))
             yield from (f"{key} {each}" for each in self._released(versions))
+            yield from (f"{key} {each}" for each in _of_one_trial(versions))
         yield from self._in_order()
         yield from self._deleted()
 
@@ -157,3 +158,16 @@ class ConversationStory(Story):
 
 def _is_deletion(process: Process[Any]) -> bool:
     return process.name.startswith(("delete ", "erase ", "act for erase"))
+
+
+def _of_one_trial(versions: list[Version]) -> Iterator[str]:
+    """A conversation takes part in a trial from its first turn on, or not at all."""
+    claimed: dict[int, Document] = {}
+    before: Document = {}
+    for _, document, process in versions:
+        now = document or {}
+        if process and document:
+            claim = claimed.setdefault(process.number, document)
+            if now.get("assignment") and not before.get("assignment") and claim.get("last_seq"):
+                yield "takes part in a trial since a later turn"
+        before = now

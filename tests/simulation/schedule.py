@@ -107,6 +107,7 @@ class Schedule:
     def _acts(self) -> list[tuple[int, Act]]:
         """Return the acts of this schedule: many of some stories, or some of all."""
         approvals, accounts = self.approvals.acts, [*self.brakes.acts, *self.accounts.acts]
+        trials, erasures = [(2, self.rollouts.begin)], [(3, self._erase_beside)]
         match self.choices.number(8):
             case 0:
                 return [*approvals, *accounts, *self.pages.acts, *self.pages.acts]
@@ -115,7 +116,7 @@ class Schedule:
             case 2:
                 return [*approvals, *self.executions.acts, *self.mails.acts, *self.rollouts.acts]
             case 3:
-                return [*self.chats.acts, *self.chats.acts, *accounts, *self.pages.acts, *self.owners.acts]
+                return [*self.chats.acts, *self.chats.acts, *accounts, *self.pages.acts, *self.owners.acts, *trials]
             case 4:
                 readings = [(2 * weight, act) for weight, act in self.readings.acts]
                 return [*self.memories.acts, *self.memories.acts, *readings, *self.chats.acts]
@@ -124,10 +125,21 @@ class Schedule:
             case 6:
                 erasing = [(2 * weight, act) for weight, act in (*self.accounts.rare_acts, *self.brakes.rare_acts)]
                 others = [*self.executions.acts, *self.readings.acts, *self.chats.acts, *self.mails.acts]
-                return [*erasing, *self.memories.acts, *others]
+                return [*erasing, *erasures, *self.memories.acts, *others]
             case _:
                 every = [act for story in self.stories for act in story.acts]
                 return [*every, *self.accounts.rare_acts, *self.brakes.rare_acts]
+
+    def _erase_beside(self) -> None:
+        """Somebody has everything erased while something of theirs runs."""
+        acts = (
+            self.memories.correct,
+            self.memories.remember,
+            self.chats.talk,
+            self.chats.delete,
+            self.approvals.propose,
+        )
+        self.stage.rivals(self.choices.one((*acts, self.executions.draft_card)), self.accounts.erase)
 
     async def _pass(self) -> None:
         """Time in which sweeps come every minute, of which the first ones matter."""

@@ -294,7 +294,7 @@ class World:
                 variants=(),
                 choose=lambda design, role: ("default", "chat"),
                 find=lambda design, role: agent,
-                find_variant=lambda agents, role: None,
+                find_variant=lambda agents, role: agent,
             ),
             sleep=partial(self.scheduler.sleep_of, process),
         )

@@ -103,7 +103,18 @@ def _counted_without_a_turn() -> AbstractContextManager[Any]:
     return patch.object(Usage, "add_spending", add_spending)
 
 
+def _tried_midway() -> AbstractContextManager[Any]:
+    """A conversation takes part in a trial that begins during it."""
+
+    def assign(*given: Any, is_new: bool) -> Any:
+        return original(*given, is_new=True)
+
+    original = turn_store.assign
+    return patch.object(turn_store, "assign", assign)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _tried_midway,
     _counted_without_a_turn,
     _taken_back_with_others,
     _begun_anew_by_its_end,
