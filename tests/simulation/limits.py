@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from qwestly_agent.base.errors import AgentError, ModelUnavailable, OverBudget, TooManyTurns
+from qwestly_agent.base.errors import OverBudget, TooManyTurns
 from qwestly_agent.llm.models import ceiling_price_of
 from qwestly_agent.stores import usage
 from qwestly_agent.stores.conversations import LEASE_SECONDS
@@ -59,11 +59,14 @@ class LimitStory(Story):
         settings, process = self.world.chat_settings, refused.process
         theirs = [each.process for each in self.chats.typed if each.tab.person == refused.tab.person]
         others = [each for each in theirs if each is not process and each.begun <= process.ended]
+        answered = {id(each.process) for each in self.world.prompts}
         at_once = [each for each in others if _counts_as_running(each, process.begun)]
         minute = [
             each
             for each in others
-            if each not in at_once and each.begun > process.begun - MINUTE - SKEW and not _was_refused(each)
+            if each not in at_once
+            and each.begun > process.begun - MINUTE - SKEW
+            and (each.faults or not each.error or id(each) in answered)
         ]
         is_full = len(at_once) >= settings.running_turns or len(at_once + minute) >= settings.messages_a_minute
         if not is_full:
@@ -106,11 +109,6 @@ def _counts_as_running(process: Process[object], at: float) -> bool:
     if not process.is_dead and not process.faults:
         return process.ended < 0 or process.ended >= at
     return process.begun > at - CHAT_SECONDS - LEASE_SECONDS - SKEW
-
-
-def _was_refused(process: Process[object]) -> bool:
-    is_failed_answer = isinstance(process.error, ModelUnavailable)
-    return isinstance(process.error, AgentError) and not (is_failed_answer or process.faults)
 
 
 def _day(at: float) -> int:

@@ -107,7 +107,7 @@ class Schedule:
     def _acts(self) -> list[tuple[int, Act]]:
         """Return the acts of this schedule: many of some stories, or some of all."""
         approvals, accounts = self.approvals.acts, [*self.brakes.acts, *self.accounts.acts]
-        trials, erasures = [(2, self.rollouts.begin)], [(3, self._erase_beside)]
+        trials, erasures = [(2, self.rollouts.begin)], [(12, self._erase_beside)]
         match self.choices.number(8):
             case 0:
                 return [*approvals, *accounts, *self.pages.acts, *self.pages.acts]

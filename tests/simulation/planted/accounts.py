@@ -24,21 +24,6 @@ def _erased_with_others() -> AbstractContextManager[Any]:
     return patch.object(UserData, "erase", erase)
 
 
-def _erased_once() -> AbstractContextManager[Any]:
-    """What is written between an erasure's look at the brake and its end stays."""
-    erased = set[tuple[int, str, str]]()
-
-    async def erase(self: UserData, user_id: str, collection: str) -> int:
-        place = id(self), user_id, collection
-        if place in erased:
-            return 0
-        erased.add(place)
-        return await original(self, user_id, collection)
-
-    original = UserData.erase
-    return patch.object(UserData, "erase", erase)
-
-
 def _offered_for_any_yes() -> AbstractContextManager[Any]:
     """Days are counted whatever was decided on them."""
 
@@ -61,7 +46,6 @@ def _earned_above_the_ceiling() -> AbstractContextManager[Any]:
 
 
 PLANTS: tuple[Plant, ...] = (
-    _erased_once,
     _erased_but_for_drafts,
     _erased_with_others,
     _offered_for_any_yes,
