@@ -104,8 +104,8 @@ class BrakeStory(Story):
         for since, (at, document) in first.items():
             named = _named(document)
             for key, versions in self.world.records.items():
-                states = were([(when, each) for when, each in written(versions)], begun.get(since, at), at)
-                is_theirs = states and whose in (EVERYBODY, states[0]["user_id"])
+                states = were([(each.at, each.document or {}) for each in versions], begun.get(since, at), at)
+                is_theirs = all(states) and states and whose in (EVERYBODY, states[0]["user_id"])
                 if is_theirs and {each["status"] for each in states} <= {*IN_EFFECT} and key not in named:
                     yield f"lacks {key[:9]}, which was {states[-1]['status']}"
             for run_id in self._running(whose, begun.get(since, at), at) - named:
