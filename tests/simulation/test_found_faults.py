@@ -326,3 +326,17 @@ def test_a_receipt_keeps_what_another_request_has_written() -> None:
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
+
+
+def test_a_card_that_is_approved_while_its_state_still_asks_stays_published() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["ask_approval", "find agent_drafts", 2] = SLOW_BEFORE, 2.0
+        schedule.chats.say(schedule.chats.tab(), "Hello")
+        await asyncio.sleep(3)
+        schedule.executions.draft_card()
+        await asyncio.sleep(0.7)
+        [record] = schedule.world.approvals
+        schedule.approvals.decide_on(record, "approve", "queue", record)
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))

@@ -14,6 +14,7 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.drafts import Draft
 
 WAITING = "Waiting for your approval"
 
@@ -30,7 +31,8 @@ class ApprovalRequest:
     """Id of the approval, the same in each invocation."""
     proposal: Proposal
     conversation_id: str | None = None
-    draft_id: str | None = None
+    draft: Draft | None = None
+    """The draft that waits for it, as it was before."""
     is_queued: bool = False
     """True if the approval waits in the queue at every level, because the user may be absent."""
 
@@ -55,7 +57,7 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
         run_id=given["run_id"],
         level=level,
         conversation_id=question.conversation_id,
-        draft_id=question.draft_id,
+        draft_id=question.draft and question.draft.id,
         task_token=await services.workflows.seal(task_token, question.id),
         revises=given.get("revises"),
     )
@@ -67,9 +69,9 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
         return await services.approvals.get(user_id, approval.id)
     if approval.status != "pending":  # decided before this repeated invocation
         return await notify_with_token(services, approval, task_token)
-    if approval.draft_id:
+    if question.draft:
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
-        await services.drafts.update(user_id, approval.draft_id, services.clock(), **told)
+        await services.drafts.update_unless_moved(question.draft, services.clock(), **told)
     return approval
 
 

@@ -333,7 +333,7 @@ async def ask_to_publish(services: Services, given: dict[str, Any]) -> ApprovalR
         await check_still_wanted(services, earlier, proposal, approval_id)
     if draft.round >= MOST_ROUNDS:
         proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
-    return ApprovalRequest(approval_id, proposal, draft.conversation_id, draft.id)
+    return ApprovalRequest(approval_id, proposal, draft.conversation_id, draft)
 
 
 def _id_of_round(draft: Draft, revises: str | None) -> str:

@@ -112,14 +112,22 @@ class Drafts(Records[Draft]):
         else:
             await super().save_parts(user_id, draft_id, **changes)
 
-    async def _set_status(self, user_id: str, draft_id: str, changes: Document) -> None:
+    async def update_unless_moved(self, known: Draft, now: float, **fields: Any) -> None:
+        """Like `update`, but change nothing if the draft's status is no longer as in `known`."""
+        await self._set_status(known.user_id, known.id, {**fields, "updated_at": now}, known.status)
+
+    async def _set_status(
+        self, user_id: str, draft_id: str, changes: Document, only_from: DraftStatus | None = None
+    ) -> None:
         async def read() -> Draft:
             found = await self._list({"user_id": user_id, "_id": draft_id}, [("_id", 1)], 1, self.listed)
             if not found:
                 raise NotFound(self.missing)
             return found[0]
 
-        def changed(before: Draft) -> Draft:
+        def changed(before: Draft) -> Draft | None:
+            if only_from and before.status != only_from:
+                return None
             after = before.model_copy(update=changes)
             # A text written within a turn is reported by the tool of that turn.
             ends = before.status not in (after.status, UNFINISHED) and after.status not in ACTIVE_STATUSES
