@@ -101,9 +101,10 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
     that a retry completes them.
     """
     now = services.clock()
+    # Even if it no longer exists: it may be in a backup.
+    await services.erasure_log.write(user_id, Erasure("conversation", conversation_id))
     with suppress(NotFound):
         run_id = await services.conversations.find_running_run(user_id, conversation_id, now)
-        await services.erasure_log.write(user_id, Erasure("conversation", conversation_id))
         with suppress(PyMongoError):  # deletion matters more than its event
             await services.activity.add(of_conversation(user_id, conversation_id, now))
         if run_id:  # the brake could no longer find it by its lease

@@ -120,6 +120,11 @@ class Aws:
         go_on(output)
         return {}
 
+    def send_task_heartbeat(self, **given: Any) -> dict[str, Any]:
+        if given["taskToken"] not in self.waiting:
+            raise _refusal("TaskTimedOut", "SendTaskHeartbeat")
+        return {}
+
     def invoke(self, **given: Any) -> Any:
         async def answer() -> dict[str, Any]:
             answered = await self.invoke_act(json.loads(given["Payload"]))

@@ -187,6 +187,10 @@ class Collection:
                         found = _sorted(found, [*given.items()])
                     case "$limit":
                         found = found[:given]
+                    case "$group":
+                        assert [*given] == ["_id"], given
+                        grouped = dict.fromkeys(_at(each, given["_id"].removeprefix("$")) for each in found)
+                        found = [{"_id": each} for each in grouped]
                     case "$project":
                         found = [_projected(each, given) for each in found]
                     case "$unset":

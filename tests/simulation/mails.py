@@ -123,7 +123,7 @@ class MailStory(Story):
             path = mail.unsubscribe.removeprefix("https://approve.example")
             status, _ = await ask_page(self.world, "POST", path, {"List-Unsubscribe": "One-Click"})
             if status == 200:
-                self.ended.append((self.stage.now, person.id, _kind_of(mail)))
+                self.ended.append((self.stage.now, person.id, kind_of(mail)))
 
         self.unsubscribed.add(person.id)
         self.stage.start(f"unsubscribe {person.name}", work, REQUEST_SECONDS)
@@ -207,8 +207,8 @@ class MailStory(Story):
             yield "was mailed, and it is decided signed in only"
         if _link_of(mail) and not action.is_link_allowed:
             yield "was mailed with a link that may not decide it"
-        if any(at < begun - SKEW and (whose, kind) == (user_id, _kind_of(mail)) for at, whose, kind in self.ended):
-            yield f"was mailed although {_kind_of(mail)} were unsubscribed"
+        if any(at < begun - SKEW and (whose, kind) == (user_id, kind_of(mail)) for at, whose, kind in self.ended):
+            yield f"was mailed although {kind_of(mail)} were unsubscribed"
         if self._is_known_to_return(user_id, begun):
             yield "was mailed to an address whose mail comes back"
         if False not in were(self._brake(user_id), begun, mail.at):
@@ -225,7 +225,7 @@ class MailStory(Story):
 
     def _once(self, mails: list[SentMail]) -> Iterator[str]:
         for kind in ("questions", "reminders"):
-            of_kind = [each for each in mails if _kind_of(each) == kind]
+            of_kind = [each for each in mails if kind_of(each) == kind]
             for earlier, later in pairwise(of_kind):
                 is_sure = earlier.process and not (earlier.process.faults or earlier.process.is_dead)
                 if is_sure or later.at - earlier.at < TRY_AGAIN_SECONDS[0] - SKEW:
@@ -250,7 +250,7 @@ class MailStory(Story):
                 for each in self.world.scheduler.processes
                 if each.name == "sweep" and begin + 2 * SKEW < BEGINS + each.begun < end - 2 * SKEW
             ]
-            if sweeps and all(sweeps) and kind not in map(_kind_of, mails):
+            if sweeps and all(sweeps) and kind not in map(kind_of, mails):
                 yield f"expired, and no mail came of {kind}"
 
     def _only_looked(self) -> Iterator[str]:
@@ -290,7 +290,7 @@ def _link_of(mail: SentMail) -> str | None:
     return found[0][1] if found else None
 
 
-def _kind_of(mail: SentMail) -> str:
+def kind_of(mail: SentMail) -> str:
     return "reminders" if mail.subject.startswith("Reminder") else "questions"
 
 

@@ -1,7 +1,9 @@
 """The story of memories: people have things remembered, corrected, undone and forgotten, in chat and on the page."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,11 +17,11 @@ from qwestly_agent.stores import approvals, drafts, memories
 from qwestly_agent.stores.memories import READABLE, UNIQUE_STATUSES
 from tests.simulation.agent import HAS, KEEPS, in_one_wording
 from tests.simulation.approvals import ApprovalStory
-from tests.simulation.chats import ChatStory
+from tests.simulation.chats import ChatStory, Tab
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Process
 from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Story, written
-from tests.simulation.world import PEOPLE, Person
+from tests.simulation.world import CONVERSATIONS, PEOPLE, Person
 
 WORDS = ("Zora", "Yara", "Xena", "Wanda", "Vera", "Uma", "Tilda", "Selma", "Runa", "Quinn", "Pola", "Olga")
 HELD_IN = (memories.COLLECTION, approvals.COLLECTION, drafts.COLLECTION, "agent_tool_calls", "agent_activity")
@@ -66,9 +68,10 @@ class MemoryStory(Story):
             (6, self.remember),
             (3, self.correct),
             (2, self.correct_in_chat),
+            (2, self.correct_beside_a_turn),
             (4, self.forget),
             (2, self.forget_in_chat),
-            (2, self.undo),
+            (3, self.undo),
             (4, self.contend),
             (2, self.decide),
             (2, self.look),
@@ -149,6 +152,22 @@ class MemoryStory(Story):
         new.said += self.chats.say(tab, f"No, {new.text}.", plan)
         return None
 
+    def correct_beside_a_turn(self) -> bool | None:
+        """Correct what a turn is about to tell its model, and go on with that conversation."""
+        if not (found := self._some("active")):
+            return False
+        person = found[1].person
+        tab = Tab(person, self.choices.one((*CONVERSATIONS, f"noon {self.chats.said}")))
+        talk = partial(self.chats.say, tab, f"Hello from {person.name} {self.chats.said}")
+        self.stage.rivals(talk, partial(self.correct, found))
+
+        async def run() -> None:
+            await asyncio.sleep(self.choices.one((3.0, 12.0)))
+            self.chats.say(tab, f"And then, asks {person.name} {self.chats.said}")
+
+        self.stage.go_on(run())
+        return None
+
     def forget(self, found: "tuple[Document, Fact] | None" = None) -> bool | None:
         if not (found := found or self._some()):
             return False
@@ -186,7 +205,7 @@ class MemoryStory(Story):
         return False
 
     def undo(self, found: "tuple[Document, Fact] | None" = None) -> bool | None:
-        if not (found := found or self._some("active")):
+        if not (found := found or self._some_newer() or self._some("active")):
             return False
         document, fact = found
         token, is_theirs = self.stage.token_for(fact.person.id)
@@ -258,8 +277,17 @@ class MemoryStory(Story):
         documents = [each for each in self.world.table(memories.COLLECTION).values() if each["status"] in wanted]
         if not documents:
             return None
-        document = self.choices.one(documents)
+        return self._with_fact(self.choices.one(documents))
+
+    def _with_fact(self, document: Document) -> tuple[Document, Fact]:
         return document, next(each for each in self.facts if each.text == document["content"])
+
+    def _some_newer(self) -> tuple[Document, Fact] | None:
+        """A memory that has replaced one, and its text."""
+        known = self.world.table(memories.COLLECTION)
+        newer = [known[each["superseded_by"]] for each in known.values() if each.get("superseded_by") in known]
+        active = [each for each in newer if each["status"] == "active"]
+        return self._with_fact(self.choices.one(active)) if active else None
 
     def _lineage(self, memory_id: str) -> list[Fact]:
         """Return the memory's present text and its earlier ones."""
@@ -277,7 +305,7 @@ class MemoryStory(Story):
 
     def check(self) -> Iterator[str]:
         yield from self.seen
-        yield from self._forgotten()
+        yield from self.forgotten()
         yield from self._prompts()
         yield from self._kept()
         yield from self._gone_by_nobody()
@@ -295,7 +323,7 @@ class MemoryStory(Story):
         again = [each for each in fact.said if each.begun >= ends[-1][0] or not 0 <= each.ended < ends[-1][0]]
         return not any(again)
 
-    def _forgotten(self) -> Iterator[str]:
+    def forgotten(self) -> Iterator[str]:
         for fact in self.facts:
             if not fact.forgotten or not self._is_gone(fact, float("inf")):
                 continue

@@ -29,6 +29,7 @@ from tests.simulation.memories import MemoryStory
 from tests.simulation.owners import OwnerStory
 from tests.simulation.pages import PageStory
 from tests.simulation.readings import MOST_QUESTIONS, ReadingStory
+from tests.simulation.restores import RestoreStory
 from tests.simulation.rollouts import RolloutStory
 from tests.simulation.scheduler import Choices
 from tests.simulation.story import Stage, Story
@@ -79,6 +80,7 @@ class Schedule:
             ConversationStory(self.stage, self.chats),
             LimitStory(self.stage, self.chats),
         )
+        self.restores = RestoreStory(self.stage, self.approvals, self.accounts, self.chats, self.memories)
         if level := self.choices.one(LEVELS):
             for each in PEOPLE:
                 self.world.set_level(each.id, level, level)
@@ -102,13 +104,15 @@ class Schedule:
         while not all(each.done() for each in self.stage.tasks):
             await asyncio.wait(self.stage.tasks)
             await self.world.scheduler.settled()
+        if self.restores.backup is not None:
+            await self.restores.go_back()
         await self.end_quietly()
 
     def _acts(self) -> list[tuple[int, Act]]:
         """Return the acts of this schedule: many of some stories, or some of all."""
         approvals, accounts = self.approvals.acts, [*self.brakes.acts, *self.accounts.acts]
         trials, erasures = [(2, self.rollouts.begin)], [(12, self._erase_beside)]
-        match self.choices.number(8):
+        match self.choices.number(9):
             case 0:
                 return [*approvals, *accounts, *self.pages.acts, *self.pages.acts]
             case 1:
@@ -126,6 +130,10 @@ class Schedule:
                 erasing = [(2 * weight, act) for weight, act in (*self.accounts.rare_acts, *self.brakes.rare_acts)]
                 others = [*self.executions.acts, *self.readings.acts, *self.chats.acts, *self.mails.acts]
                 return [*erasing, *erasures, *self.memories.acts, *others]
+            case 7:
+                asked = [*approvals, *[(4 * weight, act) for weight, act in self.executions.acts]]
+                gone = [*self.memories.acts, *self.memories.acts, *self.chats.acts, *self.accounts.rare_acts]
+                return [*asked, *gone, *self.restores.acts]
             case _:
                 every = [act for story in self.stories for act in story.acts]
                 return [*every, *self.accounts.rare_acts, *self.brakes.rare_acts]
@@ -173,9 +181,11 @@ class Schedule:
         for each in self.world.scheduler.processes:
             if each.error and not isinstance(each.error, AgentError | PyMongoError):
                 yield f"{each.name} raised {each.error!r}"
-        if unexpected := set(self.world.logged) - EXPECTED_ERRORS:
+        erased = {"NotFound"} if self.stage.leaving else set[str]()  # in the middle of what was done with it
+        if unexpected := set(self.world.logged) - EXPECTED_ERRORS - erased:
             yield f"{', '.join(sorted(unexpected))} was logged"
-        for story in self.stories:
+        # The others compare what is with what was, which a restore has lost.
+        for story in (self.restores,) if self.restores.backup is not None else self.stories:
             yield from story.check()
 
 

@@ -1,10 +1,12 @@
 """Faults that the simulation has found, each as a short script that failed until it was mended."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 from qwestly_agent.agents.tools.knowledge import remember
 from qwestly_agent.workflows import ACTIONS
+from tests.simulation.agent import Slow
 from tests.simulation.chats import Tab
 from tests.simulation.schedule import Schedule, play
 from tests.simulation.scheduler import (
@@ -17,6 +19,7 @@ from tests.simulation.scheduler import (
     SLOW_BEFORE,
     Choices,
 )
+from tests.simulation.settings import TIGHT
 from tests.simulation.world import ADA, bounded
 
 
@@ -338,5 +341,24 @@ def test_a_card_that_is_approved_while_its_state_still_asks_stays_published() ->
         [record] = schedule.world.approvals
         schedule.approvals.decide_on(record, "approve", "queue", record)
         await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_a_conversation_that_was_deleted_while_its_first_turn_was_refused_is_not_restored() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.chat_settings = replace(schedule.world.chat_settings, **TIGHT)
+        schedule.chats.say(Tab(ADA, "evening"), "Hello", Slow(30.0))
+        await asyncio.sleep(0.5)
+        tab = schedule.chats.tab()
+        schedule.chats.say(tab, "Hello")
+        await asyncio.sleep(0.03)
+        assert "auth0|ada:morning" in schedule.world.table("agent_conversations")
+        schedule.restores.back_up()
+        await asyncio.sleep(3)
+        assert "auth0|ada:morning" not in schedule.world.table("agent_conversations")
+        schedule.chats.delete(tab)
+        await schedule.world.scheduler.settled()
+        await schedule.restores.go_back()
 
     check(play(Choices.of("x"), tell))

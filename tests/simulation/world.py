@@ -28,6 +28,7 @@ from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.candidate import CANDIDATES, CARDS, PREFERENCES
 from qwestly_agent.model_calls import record_cost
+from qwestly_agent.platform.work import Work
 from qwestly_agent.services import AnyAction
 from qwestly_agent.stores import approvals, conversations, measures, memories, messages, usage, user_settings
 from qwestly_agent.stores.approvals import Approvals
@@ -402,6 +403,8 @@ class _Services(SimpleNamespace):
         if name == "running":
             registry = TurnRegistry(self.signals, self.conversations, self.clock, self.logger, self.sleep, self.sleep)
             setattr(self, name, registry)
+        elif name == "works":
+            self.works = [getattr(self, each) for each, kind in STORES.items() if issubclass(kind, Work)]
         elif name in STORES:
             setattr(self, name, STORES[name].of(self.database))
         else:

@@ -13,11 +13,11 @@ from tests.simulation.planted import (
     memories,
     owners,
     pages,
+    restores,
 )
 from tests.simulation.planted.plant import Plant
 
+_STORIES = (approvals, mails, executions, chats, conversations, memories, accounts, brakes, owners, pages, restores)
 PLANTED: Mapping[str, Plant] = {
-    plant.__name__.strip("_").replace("_", " "): plant
-    for story in (approvals, mails, executions, chats, conversations, memories, accounts, brakes, owners, pages)
-    for plant in story.PLANTS
+    plant.__name__.strip("_").replace("_", " "): plant for story in _STORIES for plant in story.PLANTS
 }
