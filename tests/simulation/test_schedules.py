@@ -19,7 +19,7 @@ BASES = {"second decision counts": 1, "a no ends nothing": 2}
 EARLY = (
     "missing compare and set",
     "effect before its record",
-    "swallowed error",
+    "asked beside older",
     "new key for each request",
     "expiry ignored",
     "unknown forgotten",
@@ -29,8 +29,8 @@ EARLY = (
     "second decision counts",
     "any number of turns",
     "corrected and still there",
-    "link to anything",
-    "declined without a trace",
+    "mailed again and again",
+    "approved in vain",
     "erased with others",
 )
 """Planted mistakes that are found within a second. The night looks for all others."""
