@@ -21,10 +21,12 @@ class Context(Protocol):
 
 
 def handler(event: dict[str, Any], context: Context) -> dict[str, Any]:
-    if event.get("source") == SOURCE:
-        return container.services.run(lambda services: note_returned_mail(services, event))
-    if "state" in event:
-        return run_sweep(event, context)
-    return container.services.run(
-        lambda services: sweep(services, lambda: context.get_remaining_time_in_millis() / 1000)
-    )
+    match event:
+        case {"source": source} if source == SOURCE:
+            return container.services.run(lambda services: note_returned_mail(services, event))
+        case {"state": _}:
+            return run_sweep(event, context)
+        case _:
+            return container.services.run(
+                lambda services: sweep(services, lambda: context.get_remaining_time_in_millis() / 1000)
+            )

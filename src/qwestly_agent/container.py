@@ -124,9 +124,11 @@ def serve_reader(functions: str, scheduled: States | None = None) -> Handler:
 
     def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
         asking = resume_services if has_parser else model_services
-        if (event.get("workflow"), event.get("state")) in beside:
-            return asking.run(dispatch(beside, event, context))
-        return asking.run(dispatch_within_day(states, event, context))
+        match event:
+            case {"workflow": workflow, "state": state} if (workflow, state) in beside:
+                return asking.run(dispatch(beside, event, context))
+            case _:
+                return asking.run(dispatch_within_day(states, event, context))
 
     return handler
 

@@ -38,7 +38,7 @@ from qwestly_agent.services import ModelServices, Services
 from tests.functions.approving import ERASURES
 from tests.functions.talking import Talk
 from tests.infra.conftest import Layer
-from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until, wait_for_port
+from tests.servers import API_SECRET, SECRET, FakeClock, free_port, settings_for, until, wait_for_port
 from tests.statemachines.conftest import Person, World
 
 pytestmark = pytest.mark.thorough
@@ -217,6 +217,7 @@ def cloud(mongodb_uri: str, _model_server: ModelServer, runtime: tuple[list[str 
     clock = FakeClock(time.time() - AN_HOUR)
     secrets = {
         "MONGODB_URI": mongodb_uri,
+        "QWESTLY_AGENT_SHARED_SECRET": SECRET,
         "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
         "ERASURE_KEY": ERASURES["erasure_key"],
         "DEEPSEEK_API_KEY": "none",
@@ -280,6 +281,8 @@ def test_each_handler_is_found_and_answers_an_invalid_event_with_an_error_type(c
     answer = cloud.invoke(logical_id, ["nonsense"])
     if logical_id == "ApproveClockFunction":
         assert "errorType" not in answer
+    elif logical_id == "ActFunction":
+        assert answer["error"] == "Invalid"
     else:
         assert answer.keys() == {"errorType", "errorMessage", "requestId", "stackTrace"}
         assert answer["errorType"] in ("ValidationError", "TypeError", "RuntimeError")
