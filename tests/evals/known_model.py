@@ -83,14 +83,17 @@ class KnownModel(BilledModel):
     # The judge
 
     def _verdict(self, asked: Mapping[str, Any], is_of_notes: bool) -> Mapping[str, Any]:
-        statement, quote = asked["statement"], asked["quotes"][0]["quote"]
+        statement, quotes = asked["statement"], [each["quote"] for each in asked["quotes"]]
         if is_of_notes:
             passes = any(statement == quoted(each.note["content"]) for each in self._right)
         else:
             truths = self._truths.get(statement, {True})  # what nobody labelled stands
             assert len(truths) == 1, f"the labels of {statement!r} differ"
             passes = True in truths or self.lies.errs(statement, self.quality.lies_passed_one_in)
-        return {"id": asked["id"], **({"span": quote[:1_000]} if passes else {"why": "It does not say that."})}
+        if not passes:
+            return {"id": asked["id"], "why": "It does not say that."}
+        meant = [" … ".join(quotes)[:1_000]] * len(asked.get("look_at", ()))
+        return {"id": asked["id"], "span": quotes[0][:1_000], **({"as": meant} if meant else {})}
 
     # The extractor
 

@@ -385,13 +385,14 @@ def test_the_page_finds_the_rates_of_a_model_of_known_quality(tmp_path: Path) ->
         assert code == 0, said
     wrong, of = map(sum, zip(*(found[name] for name in found if "The judge passes a" in name), strict=True))
     passed = [(wrong, of, 1 / 10), (*found["Something worth remembering is not noted"], 1 / 5)]
-    for errors, cases, rate in [*passed, (*found["The agent takes a wrong tool, or none"], 1 / 8)]:
+    # It copies whole quotes, which for 10 of the 412 true claims say more figures than their marks mean.
+    refused = (*found["The judge refuses a true claim"], 10 / 412)
+    for errors, cases, rate in [*passed, refused, (*found["The agent takes a wrong tool, or none"], 1 / 8)]:
         low, high = wilson(errors, cases)
         assert low <= rate <= high
         assert cases >= 48
     assert found["Something worth remembering is not noted"] == (len(provider.notes.wrong), len(provider.notes.asked))
     assert found["The agent takes a wrong tool, or none"] == (len(provider.choices.wrong), 48)
-    assert found["The judge refuses a true claim"][0] == 0
     assert found["A right note is refused"][0] == 0
 
 
