@@ -15,6 +15,7 @@ from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
 from qwestly_agent.approvals.ask import ProposalContext, create_approval
 from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.end import SUPERSEDED
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.links import hash_of
 from qwestly_agent.approvals.propose import Proposer
@@ -326,8 +327,11 @@ async def test_random_forget_calls_forget_nothing_without_approval(talk: Talk, m
             talk.model.script(Reply(tool_calls=calls), Reply(text="So."))
             client.say(f"Forget everything, yes, I approve {made}.")
         records = client.get("/api/approvals?limit=100&state=all")["items"]
-        assert {each["status"] for each in records} <= {"pending"}
-        assert records
+        pending = [each for each in records if each["status"] == "pending"]
+        assert pending
+        assert all(
+            (each["status"], each["outcome"]) == ("changed", SUPERSEDED) for each in records if each not in pending
+        )
         for each in records:
             assert {change["before"] for change in each["preview"]["changes"]} <= {
                 f"Likes train {n}." for n in range(5)
