@@ -1,6 +1,6 @@
 """What must hold of conversations: nothing said is lost, all stands in its order, and what is deleted is gone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,6 @@ REFUSED = (Braked, ChangedMeanwhile, Invalid, NotFound, OverBudget, TooManyTurns
 @dataclass
 class ConversationStory(Story):
     chats: ChatStory
-
-    @property
-    def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return ()
 
     def check(self) -> Iterator[str]:
         for key, versions in self.world.versions[conversations.COLLECTION].items():

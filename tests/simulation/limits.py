@@ -1,6 +1,6 @@
 """What must hold of limits and costs: who is answered and who is refused, and what counts as spent."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from qwestly_agent.base.errors import OverBudget, TooManyTurns
@@ -20,10 +20,6 @@ ANSWER_USD = float(ceiling_price_of(None, "scripted", USAGE, BEGINS))
 @dataclass
 class LimitStory(Story):
     chats: ChatStory
-
-    @property
-    def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return ()
 
     def check(self) -> Iterator[str]:
         for person in self.world.people:

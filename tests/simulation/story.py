@@ -141,8 +141,9 @@ class Story:
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        """Acts with their weights. An act returns False if it has no subject yet."""
-        raise NotImplementedError
+        """Acts with their weights, if it has any besides those of others. An act returns False if it has no subject
+        yet."""
+        return ()
 
     def check(self) -> Iterator[str]:
         """Return sentences about what does not hold."""

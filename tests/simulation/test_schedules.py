@@ -58,7 +58,7 @@ def test_a_found_fault_is_replayed_by_its_code() -> None:
         assert found is not None
         again = play(Choices.of(found.code))
     assert (again.script, again.broken) == (found.script, found.broken)
-    assert len(again.script) < 12
+    assert len(found.code) < 100  # of 513: shrunk to a few choices
     assert not play(Choices.of(found.code)).broken
 
 

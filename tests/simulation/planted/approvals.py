@@ -16,7 +16,7 @@ from qwestly_agent.domain.approval import SENT, Approval, Standing
 from qwestly_agent.platform import records
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.workflows import ACTIONS
-from tests.simulation.planted.plant import Plant
+from tests.simulation.planted.plant import Plant, nothing
 
 
 def _missing_compare_and_set() -> AbstractContextManager[Any]:
@@ -223,9 +223,7 @@ def _edit_lost() -> AbstractContextManager[Any]:
 
 
 def _asked_beside_older() -> AbstractContextManager[Any]:
-    async def end_superseded(*_: Any) -> None: ...
-
-    return patch.object(ask, "end_superseded", end_superseded)
+    return patch.object(ask, "end_superseded", nothing)
 
 
 def _undone_twice() -> AbstractContextManager[Any]:

@@ -8,10 +8,7 @@ from unittest.mock import patch
 from qwestly_agent.approvals import pause
 from qwestly_agent.stores.runs import RunningWork, Sweeps
 from qwestly_agent.stores.user_settings import SIGNALS, Autonomy, Signals
-from tests.simulation.planted.plant import Plant
-
-
-async def _nothing(*_: Any, **__: Any) -> None: ...
+from tests.simulation.planted.plant import Plant, nothing
 
 
 def _paused_anew() -> AbstractContextManager[Any]:
@@ -59,11 +56,11 @@ def _turns_not_named() -> AbstractContextManager[Any]:
 
 
 def _resumed_in_vain() -> AbstractContextManager[Any]:
-    return patch.object(Signals, "turn_brake_off", _nothing)
+    return patch.object(Signals, "turn_brake_off", nothing)
 
 
 def _level_set_in_vain() -> AbstractContextManager[Any]:
-    return patch.object(Autonomy, "set_level", _nothing)
+    return patch.object(Autonomy, "set_level", nothing)
 
 
 PLANTS: tuple[Plant, ...] = (

@@ -21,7 +21,7 @@ from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_settings import Signals
 from qwestly_agent.text.plain_words import answer_in
-from tests.simulation.planted.plant import Plant
+from tests.simulation.planted.plant import Plant, nothing
 from tests.simulation.world import ADA
 
 
@@ -56,15 +56,11 @@ def _yes_in_vain() -> AbstractContextManager[Any]:
 def _any_number_of_turns() -> AbstractContextManager[Any]:
     """No turn is rejected."""
 
-    async def admit(*_: Any) -> None: ...
-
-    return patch.object(TurnStore, "_admit", admit)
+    return patch.object(TurnStore, "_admit", nothing)
 
 
 def _deleted_messages_stay() -> AbstractContextManager[Any]:
-    async def delete_all(*_: Any) -> None: ...
-
-    return patch.object(Messages, "delete_all", delete_all)
+    return patch.object(Messages, "delete_all", nothing)
 
 
 def _reported_again() -> AbstractContextManager[Any]:
@@ -94,9 +90,7 @@ def _any_number_unasked() -> AbstractContextManager[Any]:
 def _stopped_in_vain() -> AbstractContextManager[Any]:
     """The page says that the answer stops, and it goes on."""
 
-    async def stop(*_: Any) -> None: ...
-
-    return patch.object(Signals, "stop", stop)
+    return patch.object(Signals, "stop", nothing)
 
 
 def _cost_not_counted() -> AbstractContextManager[Any]:
@@ -120,9 +114,7 @@ def _cost_counted_twice() -> AbstractContextManager[Any]:
 def _pending_detached() -> AbstractContextManager[Any]:
     """What waits is detached from a conversation that is deleted, so that nobody ends it."""
 
-    async def expire_pending(*_: Any) -> None: ...
-
-    return patch.object(account, "expire_pending", expire_pending)
+    return patch.object(account, "expire_pending", nothing)
 
 
 def _profile_of_another() -> AbstractContextManager[Any]:

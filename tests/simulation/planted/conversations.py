@@ -10,10 +10,7 @@ from qwestly_agent.stores import usage
 from qwestly_agent.stores.conversations import COLLECTION, Conversations, key_query
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.usage import Usage
-from tests.simulation.planted.plant import Plant
-
-
-async def _nothing(*_: Any, **__: Any) -> None: ...
+from tests.simulation.planted.plant import Plant, nothing
 
 
 def _taken_back_with_others() -> AbstractContextManager[Any]:
@@ -61,7 +58,7 @@ def _never_over() -> AbstractContextManager[Any]:
 
 
 def _refused_messages_count() -> AbstractContextManager[Any]:
-    return patch.object(Usage, "end_turn", _nothing)
+    return patch.object(Usage, "end_turn", nothing)
 
 
 def _spent_on_any_day() -> AbstractContextManager[Any]:

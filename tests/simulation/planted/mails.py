@@ -9,7 +9,7 @@ from qwestly_agent.domain.approval import Approval
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.candidate_data import MailRecipient, Profiles
 from qwestly_agent.stores.user_settings import UserSettings, UserSettingsStore
-from tests.simulation.planted.plant import Plant
+from tests.simulation.planted.plant import Plant, nothing
 from tests.simulation.world import ADA, BEN
 
 
@@ -45,9 +45,7 @@ def _mailed_without_a_claim() -> AbstractContextManager[Any]:
 def _never_mailed() -> AbstractContextManager[Any]:
     """Postpone due mails without sending them."""
 
-    async def send(*_: Any, **__: Any) -> None: ...
-
-    return patch("qwestly_agent.clients.aws.Mail.send", send)
+    return patch("qwestly_agent.clients.aws.Mail.send", nothing)
 
 
 def _a_look_decides() -> AbstractContextManager[Any]:
@@ -76,9 +74,7 @@ def _link_to_anything() -> AbstractContextManager[Any]:
 def _unsubscribed_in_vain() -> AbstractContextManager[Any]:
     """The page says that mails have ended, and they come."""
 
-    async def unsubscribe(*_: Any) -> None: ...
-
-    return patch.object(UserSettingsStore, "unsubscribe", unsubscribe)
+    return patch.object(UserSettingsStore, "unsubscribe", nothing)
 
 
 def _mailed_where_mail_comes_back() -> AbstractContextManager[Any]:

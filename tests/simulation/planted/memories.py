@@ -1,5 +1,6 @@
 """Mistakes in what is remembered and forgotten."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from itertools import count
@@ -16,10 +17,7 @@ from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.memories import COLLECTION, WITHOUT_VECTORS, Memories, Tombstones, memories_of
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.workflows import ACTIONS
-from tests.simulation.planted.plant import Plant
-
-
-async def _nothing(*_: Any, **__: Any) -> None: ...
+from tests.simulation.planted.plant import Plant, nothing
 
 
 def _earlier_versions_stay() -> AbstractContextManager[Any]:
@@ -33,15 +31,15 @@ def _earlier_versions_stay() -> AbstractContextManager[Any]:
 
 def _forgotten_words_stay_in_prompts() -> AbstractContextManager[Any]:
     stack = ExitStack()
-    stack.enter_context(patch.object(Messages, "exclude_from_prompts", _nothing))
-    stack.enter_context(patch.object(Messages, "exclude_run_from_prompts", _nothing))
-    stack.enter_context(patch.object(Conversations, "drop_contexts", _nothing))
+    stack.enter_context(patch.object(Messages, "exclude_from_prompts", nothing))
+    stack.enter_context(patch.object(Messages, "exclude_run_from_prompts", nothing))
+    stack.enter_context(patch.object(Conversations, "drop_contexts", nothing))
     return stack
 
 
 def _forgotten_words_are_kept() -> AbstractContextManager[Any]:
     """A tombstone has the text of what it stands for."""
-    return patch.object(Tombstones, "end", _nothing)
+    return patch.object(Tombstones, "end", nothing)
 
 
 def _sensitive_without_a_yes() -> AbstractContextManager[Any]:
@@ -95,15 +93,11 @@ def _remembered_twice() -> AbstractContextManager[Any]:
     return patch.object(Memories, "add", add)
 
 
-def _declined_without_a_trace() -> AbstractContextManager[Any]:
-    """What its person declined is deleted as if it had not been found."""
-
-    async def begin(self: Tombstones, user_id: str, memory_ids: Any, *_: Any) -> dict[str, str]:
-        await Memories.of(self.database).delete_proposed(user_id, memory_ids)
-        return {}
+def _discarded_with(mistake: Callable[[], AbstractContextManager[Any]]) -> AbstractContextManager[Any]:
+    """What a question was about is discarded with this mistake."""
 
     async def discard(services: Any, approval: Approval) -> None:
-        with patch.object(Tombstones, "begin", begin):
+        with mistake():
             await original(services, approval)
 
     original, stack = actions.discard, ExitStack()
@@ -111,6 +105,16 @@ def _declined_without_a_trace() -> AbstractContextManager[Any]:
     keep = replace(ACTIONS[KEEPS_MEMORIES], on_ended=discard)
     stack.enter_context(patch.dict(ACTIONS._by_tool, {KEEPS_MEMORIES: keep}))
     return stack
+
+
+def _declined_without_a_trace() -> AbstractContextManager[Any]:
+    """What its person declined is deleted as if it had not been found."""
+
+    async def begin(self: Tombstones, user_id: str, memory_ids: Any, *_: Any) -> dict[str, str]:
+        await Memories.of(self.database).delete_proposed(user_id, memory_ids)
+        return {}
+
+    return _discarded_with(lambda: patch.object(Tombstones, "begin", begin))
 
 
 def _kept_without_a_yes() -> AbstractContextManager[Any]:
@@ -125,7 +129,7 @@ def _kept_without_a_yes() -> AbstractContextManager[Any]:
 
 def _approved_in_vain() -> AbstractContextManager[Any]:
     """What its person approved waits on."""
-    return patch.object(Memories, "activate_proposed", _nothing)
+    return patch.object(Memories, "activate_proposed", nothing)
 
 
 def _deleted_with_a_joined_question() -> AbstractContextManager[Any]:
@@ -134,15 +138,7 @@ def _deleted_with_a_joined_question() -> AbstractContextManager[Any]:
     async def list_pending(*_: Any) -> list[Any]:
         return []
 
-    async def discard(services: Any, approval: Approval) -> None:
-        with patch.object(Approvals, "list_pending", list_pending):
-            await original(services, approval)
-
-    original, stack = actions.discard, ExitStack()
-    stack.enter_context(patch.object(extract_writer, "discard", discard))
-    keep = replace(ACTIONS[KEEPS_MEMORIES], on_ended=discard)
-    stack.enter_context(patch.dict(ACTIONS._by_tool, {KEEPS_MEMORIES: keep}))
-    return stack
+    return _discarded_with(lambda: patch.object(Approvals, "list_pending", list_pending))
 
 
 def _undone_in_vain() -> AbstractContextManager[Any]:

@@ -11,10 +11,7 @@ from qwestly_agent.stores.conversations import COLLECTION, Conversations
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.runs import Sweeps
 from qwestly_agent.stores.user_data import UserData
-from tests.simulation.planted.plant import Plant
-
-
-async def _nothing(*_: Any, **__: Any) -> None: ...
+from tests.simulation.planted.plant import Plant, nothing
 
 
 async def _none(*_: Any) -> list[Any]:
@@ -52,8 +49,8 @@ def _exported_in_part() -> AbstractContextManager[Any]:
 def _events_left_behind() -> AbstractContextManager[Any]:
     """What is not copied into the feed at once never is."""
     stack = ExitStack()
-    stack.enter_context(patch.object(user_settings, "copy_after_write", _nothing))
-    stack.enter_context(patch.object(outbox, "copy_after_write", _nothing))
+    stack.enter_context(patch.object(user_settings, "copy_after_write", nothing))
+    stack.enter_context(patch.object(outbox, "copy_after_write", nothing))
     stack.enter_context(patch.object(Sweeps, "list_uncopied", _none))
     return stack
 

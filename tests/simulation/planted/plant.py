@@ -5,3 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 Plant: TypeAlias = Callable[[], AbstractContextManager[Any]]
+
+
+async def nothing(*_: Any, **__: Any) -> None:
+    """In place of something that must be done."""
