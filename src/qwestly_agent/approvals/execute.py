@@ -9,7 +9,15 @@ from qwestly_agent.action import digest_of, to_json_types
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import NOT_PUBLISHED, Proposal, ProposalContext, create_approval, has_public_contacts
 from qwestly_agent.approvals.autonomy import gate, level_of, note_decision
-from qwestly_agent.approvals.end import DRAFT_ENDS, FORGOTTEN, end_forgotten, finish, has_forgotten_source, work_of
+from qwestly_agent.approvals.end import (
+    DRAFT_ENDS,
+    FORGOTTEN,
+    end_forgotten,
+    expire_left_behind,
+    finish,
+    has_forgotten_source,
+    work_of,
+)
 from qwestly_agent.approvals.seal import end_unsealed, is_undo_sealed, sealed
 from qwestly_agent.approvals.view import approval_span, refresh_preview
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, NotFound
@@ -269,7 +277,9 @@ async def _ask_again(services: Services, approval: Approval) -> Approval:
         )
         answer = "queue" if approval.answer == "run" else approval.answer
         again_id = f"ap_{sha256_hex(approval.id, 'again')[:32]}"
-        await create_approval(services, again_id, proposal, again, answer)
+        asked = await create_approval(services, again_id, proposal, again, answer)
+        if again.conversation_id and not await services.conversations.exists(asked.user_id, again.conversation_id):
+            await expire_left_behind(services, asked)
         if work := work_of(services, approval):
             await work.move_approval(approval.user_id, approval.id, again_id)
         approval = await services.approvals.get(approval.user_id, approval.id)
