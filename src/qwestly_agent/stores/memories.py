@@ -137,8 +137,10 @@ class Tombstones(Store):
         return [_tombstone(document) async for document in found]
 
     async def forgotten_since(self, user_id: str, moment: float) -> bool:
-        """True if anything was forgotten since `moment` (seconds since the epoch)."""
-        query = {"user_id": user_id, "withdrawn_at": {"$gte": moment}, "status": FORGOTTEN}
+        """True if anything was forgotten since `moment` (seconds since the epoch), or is being forgotten: until it is
+        gone everywhere else, somebody may have read it after it was withdrawn here."""
+        since = {"withdrawn_at": {"$gte": moment}}
+        query = {"user_id": user_id, "status": FORGOTTEN, "$or": [since, {"content": {"$exists": True}}]}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
     async def last_withdrawn_at(self, user_id: str) -> float | None:
