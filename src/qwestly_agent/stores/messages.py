@@ -51,6 +51,10 @@ class Step(BaseModel):
     """The records in the result that the answer used."""
 
 
+WITHOUT_TEXTS: Mapping[str, Any] = {"arguments": "{}", "problem": None, "sources": ()}
+"""The fields of a step that may contain something forgotten, emptied."""
+
+
 class Problem(BaseModel):
     """An error, as shown to the user."""
 
@@ -106,6 +110,11 @@ class Message(BaseModel):
     """True if it contains something forgotten: it is kept in the transcript, but excluded from prompts."""
     in_trouble: bool = False
     """True for a message of a person in trouble that was answered in fixed words; no memory is extracted from it."""
+
+    def excluded(self) -> "Message":
+        """Return it as it is stored once it contains something forgotten."""
+        steps = tuple(each.model_copy(update=WITHOUT_TEXTS) for each in self.steps)
+        return self.model_copy(update={"withheld": True, "model_messages": "[]", "steps": steps})
 
 
 def sources_of(steps: Iterable[Step]) -> list[Source]:
@@ -279,9 +288,9 @@ def unfinished_turns(conversation: Document) -> list[NewTurn]:
 def messages_to_recover(turn: NewTurn, seq: int, status: Status) -> list[Message]:
     """Return the stored messages of a running or interrupted turn; empty if it has no text."""
     if turn.partial and turn.partial.answer.content.strip():
-        changes = {"withheld": True, "model_messages": "[]"} if turn.withheld else {}
-        asked = turn.partial.question.model_copy(update={"seq": seq, **changes})
-        return [asked, turn.partial.answer.model_copy(update={"seq": seq + 1, "status": status, **changes})]
+        asked = turn.partial.question.model_copy(update={"seq": seq})
+        answer = turn.partial.answer.model_copy(update={"seq": seq + 1, "status": status})
+        return [each.excluded() if turn.withheld else each for each in (asked, answer)]
     return [] if turn.text is None else [user_message(turn, seq, status)]
 
 
@@ -416,18 +425,23 @@ class Messages(Store):
         await messages.update_many({**mine, "_id": {"$in": notes}}, {"$set": {"note": ""}})
         asked = {**mine, "run_id": {"$in": list(runs)}, "role": "user"}
         await messages.update_many(asked, {"$set": {"withheld": True, "note": ""}, "$unset": {VECTOR: ""}})
-        unseen = {"withheld": True, "model_messages": "[]"}
-        await messages.update_many({**mine, "_id": {"$in": [each["_id"] for each in answers]}}, {"$set": unseen})
-        for each in answers:
-            if steps := [{**step, "arguments": "{}", "problem": None, "sources": []} for step in each.get("steps", ())]:
-                await messages.update_one({**mine, "_id": each["_id"]}, {"$set": {"steps": steps}})
+        await self._exclude_answers(user_id, answers)
 
     async def exclude_run_from_prompts(self, user_id: str, run_id: str) -> None:
+        """Exclude a turn's message and its answer from all later prompts."""
         query: Document = {"user_id": user_id, "run_id": run_id}
         change = {"$set": {"withheld": True, "note": ""}, "$unset": {VECTOR: ""}}
         await self.database[COLLECTION].update_many(query, change)
-        answer = {**query, "role": "assistant"}
-        await self.database[COLLECTION].update_many(answer, {"$set": {"model_messages": "[]"}})
+        answers = self.database[COLLECTION].find({**query, "role": "assistant"}, {"steps": 1})
+        await self._exclude_answers(user_id, await answers.to_list())
+
+    async def _exclude_answers(self, user_id: str, answers: Sequence[Document]) -> None:
+        mine, messages = {"user_id": user_id}, self.database[COLLECTION]
+        unseen = {"withheld": True, "model_messages": "[]"}
+        await messages.update_many({**mine, "_id": {"$in": [each["_id"] for each in answers]}}, {"$set": unseen})
+        for each in answers:
+            if steps := [{**step, **WITHOUT_TEXTS} for step in each.get("steps", ())]:
+                await messages.update_one({**mine, "_id": each["_id"]}, {"$set": {"steps": steps}})
 
     async def set_vectors(self, user_id: str, vectors: Mapping[str, Sequence[float]], now: float) -> None:
         """Set vectors of the user's messages, by message id, unless the messages were forgotten meanwhile. Remove
