@@ -16,6 +16,7 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.user_data import user_collections
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.database import Document
+from tests.simulation.scheduler import Process
 from tests.simulation.settings import CHAT_SETTINGS
 from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Story, were, written
 from tests.simulation.world import BEGINS, PEOPLE, Person, Version
@@ -24,8 +25,6 @@ LEVELS: tuple[Level, ...] = ("L0", "L0", "L1", "L3")
 DAY, MINUTE = 86_400.0, 61.0
 DAYS_NEEDED = 2
 """Fewer days than the real ten, so that a schedule earns something."""
-CHOOSES = ("set ", "let ", "take back ", "end what ", "erase ")
-"""How the names of processes begin that change a standing."""
 ROLES, TOOL = 3, "update_preference"
 """A kind of proposal, and its tool."""
 
@@ -35,6 +34,8 @@ class AccountStory(Story):
     approvals: ApprovalStory
     erasures: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
     """Start and end of each erasure, by user."""
+    choosing: list[tuple[Process[None], str, ChosenLevel]] = field(default_factory=list[Any])
+    """Each request of somebody who chooses a level or what may be earned, with their id."""
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
@@ -51,8 +52,9 @@ class AccountStory(Story):
     # --- what happens ---
 
     def change_level(self) -> None:
-        person, level = self.stage.someone(), self.choices.one(LEVELS)
-        self._choose(person.id, f"set {person.name}'s level to {level}", ChosenLevel(level=level, ceiling=None))
+        person, level, ceiling = self.stage.someone(), self.choices.one(LEVELS), self.choices.one((None, "L3"))
+        chosen = ChosenLevel(level=level, ceiling=ceiling)
+        self._choose(person.id, f"set {person.name}'s level to {level}{f', up to {ceiling}' * bool(ceiling)}", chosen)
 
     def raise_ceiling(self) -> None:
         person = self.stage.someone()
@@ -68,15 +70,17 @@ class AccountStory(Story):
         async def work(services: Any) -> None:
             await ask(services, ActRequest(token=token, act=chosen))
 
-        self.stage.start(name, work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
+        [process] = self.stage.start(name, work, REQUEST_SECONDS, settings=CHAT_SETTINGS)
+        self.choosing.append((process, user_id, chosen))
 
     def approve_for_days(self) -> None:
         """Day after day the same is asked for, opened and approved, or now and then declined; then something ends it
         or not, and it is asked for once more."""
         people = self.choices.one(((self.stage.someone(),), (self.stage.someone(),), PEOPLE))
         where = self.stage.somewhere()
-        days = [self.choices.one(("approve", "approve", "approve", "approve", "reject", "edit")) for _ in range(2)]
-        accepts, ends = self.choices.number(4), self.choices.number(6)
+        verbs = (*("approve",) * 6, "reject", "edit")
+        days = [self.choices.one(verbs) for _ in range(DAYS_NEEDED + 1 - self.choices.number(2))]
+        accepts, ends, again = self.choices.number(4) != 1, self.choices.number(7), self.choices.number(3) != 1
 
         async def run(person: Person) -> None:
             for verb in days:
@@ -88,13 +92,15 @@ class AccountStory(Story):
             for offer in [each for each in self._offers() if each.user_id == person.id and accepts]:
                 self.approvals.decide_on(offer, "approve", "queue", offer)
             await asyncio.sleep(MINUTE)
-            chosen = (None, ChosenLevel(level="L1"), ChosenLevel(ceiling="L1"), ChosenLevel(takes_back=TOOL))
+            taken_back = ChosenLevel(takes_back=TOOL)
+            chosen = (taken_back, None, ChosenLevel(level="L1"), ChosenLevel(ceiling="L1"), taken_back)
             if ends < len(chosen) and chosen[ends]:
                 self._choose(person.id, f"end what {person.name} granted", chosen[ends])  # type: ignore[arg-type]
             elif ends >= len(chosen) and (record := await self._asked(person, where)):
                 self.approvals.decide_on(record, "reject", "queue", record, opened=True)
-            await asyncio.sleep(MINUTE)
-            await self._asked(person, where)
+            await asyncio.sleep(DAY if again else MINUTE)
+            if (record := await self._asked(person, where)) and again:
+                self.approvals.decide_on(record, "approve", "queue", record, opened=True)
 
         for person in people:
             self.stage.go_on(run(person))
@@ -169,18 +175,16 @@ class AccountStory(Story):
                     yield f"{document['_id']} of {collection} was deleted when {name} was erased"
 
     def _chosen(self) -> Iterator[str]:
-        """A level that was set is in force, until another choice."""
-        choices = [each for each in self.world.scheduler.processes if each.name.startswith(CHOOSES)]
-        for person in PEOPLE:
-            theirs = [each for each in choices if person.name in each.name.replace("'", " ").split()]
-            for each in theirs:
-                if not each.name.startswith("set ") or each.ended < 0 or each.faults or each.error:
-                    continue
-                rivals = [other for other in theirs if other is not each and other.begun <= each.ended]
-                rivals = [other for other in rivals if not 0 <= other.ended < each.begun]
-                [standing] = were(self._standings(person.id), each.ended, each.ended)
-                if not rivals and person.id not in self.stage.leaving and standing.get("level") != each.name[-2:]:
-                    yield f"{each.name}: it is {standing.get('level')}"
+        """A level that was set is in force, and up to where the agent may earn more, until another choice."""
+        for process, user_id, chosen in self.choosing:
+            others = [each for each, whose, _ in self.choosing if whose == user_id and each is not process]
+            rivals = [each for each in others if each.begun <= process.ended and not 0 <= each.ended < process.begun]
+            if process.ended < 0 or process.faults or process.error or rivals or user_id in self.stage.leaving:
+                continue
+            [standing] = were(self._standings(user_id), process.ended, process.ended)
+            for name, wanted in (("level", chosen.level), ("ceiling", chosen.ceiling or chosen.level)):
+                if wanted and standing.get(name) != wanted:
+                    yield f"{process.name}: its {name} is {standing.get(name)}"
 
     def _decisions(self, user_id: str, tool: str, at: float) -> list[Approval]:
         """Each approval of this tool as it was then, in the order of decisions."""
@@ -193,6 +197,9 @@ class AccountStory(Story):
 
     def _offered(self, at: float, offer: Document) -> Iterator[str]:
         args = Approvals.from_document(offer).arguments
+        [process, *_] = [each.process for each in self.world.records[offer["_id"]]]
+        [before] = were(self._standings(offer["user_id"]), *[process.begun if process else at] * 2)
+        ended_at = before.get("earned", {}).get(args["tool"], {}).get("ended_at") or 0.0
         days = set[int]()
         for each in self._decisions(offer["user_id"], args["tool"], at):
             is_yes = each.status in ("approved", "executing", "accepted", "done") and each.decided_by in (
@@ -201,7 +208,7 @@ class AccountStory(Story):
             )
             if each.status in ("rejected", "revised") or each.edited or (each.undoes and each.status == "done"):
                 days.clear()
-            elif is_yes and each.opened and not each.undone_by:
+            elif is_yes and each.opened and not each.undone_by and (each.decided_at or 0.0) > ended_at:
                 days.add(int((each.decided_at or 0.0) // DAY))
         if len(days) < DAYS_NEEDED:
             yield f"was offered after {len(days)} days of a yes"

@@ -8,14 +8,25 @@ from hashlib import sha512
 from typing import Any
 
 from pydantic_ai.exceptions import CallDeferred, ModelHTTPError, RunCancelled, ToolFailed
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, PartEndEvent, PartStartEvent, TextPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    PartEndEvent,
+    PartStartEvent,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
 from pydantic_ai.usage import RequestUsage
 
 from qwestly_agent.agents.base import AgentDeps, Contract
 from qwestly_agent.agents.design import AgentTurn, NativeEvent
 from qwestly_agent.agents.guardrails import _handed_in
+from qwestly_agent.agents.tools.knowledge import query_user_knowledge
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.text.clean import ids_in
 
 WAITS = ("I need your decision.", "I need your decision.", "I need your decision. Shall I look for jobs, too?")
 """Answers to what asks for a decision."""
@@ -50,6 +61,16 @@ class Slow:
 @dataclass(frozen=True)
 class Fails:
     """A plan: the provider breaks off after some words."""
+
+
+@dataclass(frozen=True)
+class Looks:
+    """A plan: to search what is remembered."""
+
+    query: str
+
+    async def __call__(self, context: Any) -> Any:
+        return await query_user_knowledge(context, self.query, "memories")
 
 
 AnyPlan = Plan | Slow | Fails | None
@@ -92,6 +113,8 @@ class Run:
     plan: AnyPlan
     turn: AgentTurn
     text: str = "Very well."
+    found: list[ModelMessage] = field(default_factory=list[ModelMessage])
+    """The call of a search, and what it returned."""
 
     async def __aiter__(self) -> AsyncIterator[NativeEvent]:
         if isinstance(self.plan, Slow):
@@ -115,15 +138,21 @@ class Run:
     async def _call(self, plan: Plan) -> AsyncIterator[NativeEvent]:
         deps = self.turn.deps
         context = Context(deps, self.turn.conversation_id, "call")
-        contract = Contract("memory", "", 30.0, 10_000, False)
-        made = deps.turn.calls.begin("call", "a_tool", contract, "{}", deps.turn.clock())
+        effect, tool = ("read", query_user_knowledge.__name__) if isinstance(plan, Looks) else ("memory", "a_tool")
+        contract = Contract(effect, "", 30.0, 10_000, False)
+        made = deps.turn.calls.begin("call", tool, contract, "{}", deps.turn.clock())
         try:
             result = await plan(context)
             if isinstance(result, Proposal):
                 contract = Contract(result.action.effect, "", 30.0, 10_000, False)
                 result = await _handed_in(context, "call", result, contract)  # type: ignore[arg-type]
             if made.outcome == "running":
-                deps.turn.calls.record_success(made, {}, str(result), deps.turn.clock())
+                made.saw = frozenset(ids_in(result))
+                said = result if isinstance(plan, Looks) else str(result)
+                if isinstance(plan, Looks):
+                    call = ModelResponse(parts=[ToolCallPart(tool, {"query": plan.query}, "call")])
+                    self.found = [call, ModelRequest(parts=[ToolReturnPart(tool, result, "call")])]
+                deps.turn.calls.record_success(made, {}, said, deps.turn.clock())
         except CallDeferred:
             self.text = WAITS[len(self.turn.prompt) % len(WAITS)]
         except (Invalid, NotFound, ToolFailed) as error:
@@ -134,7 +163,7 @@ class Run:
 
     def new_messages(self) -> list[ModelMessage]:
         answer = ModelResponse(parts=[TextPart(self.text)], usage=USAGE, model_name="scripted")
-        return [ModelRequest.user_text_prompt(self.turn.prompt), answer]
+        return [ModelRequest.user_text_prompt(self.turn.prompt), *self.found, answer]
 
 
 KEEPS, HAS = "keeps a bee called", "has a bee of the name"

@@ -10,7 +10,7 @@ from typing import Any
 from qwestly_agent.approvals import decide
 from qwestly_agent.approvals.act import ActRequest, ask_act, refresh_outcomes
 from qwestly_agent.approvals.ask import Proposal
-from qwestly_agent.approvals.execute import LATEST_SECONDS, NEVER_KNOWN, execute
+from qwestly_agent.approvals.execute import ASKED_AGAIN, LATEST_SECONDS, NEVER_KNOWN, NOT_AS_SHOWN, REBASES, execute
 from qwestly_agent.approvals.pause import named_run
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
@@ -50,7 +50,7 @@ class ApprovalStory(Story):
         return (
             (3, self.propose),
             (12, self.decide),
-            (4, self.undo),
+            (6, self.undo),
             (2, self.sweep),
             (1, self.look),
             (2, self.carry_out),
@@ -81,7 +81,8 @@ class ApprovalStory(Story):
         """And the message that asks for it. Its value names the person, so that everybody sees whose it is."""
         self.proposals += 1
         number, word = self.proposals, f"Nurse {person.name} {self.proposals}"
-        changes = [{"field": "headline", "value": word}, {"field": "remote", "value": "only" if number % 2 else "no"}]
+        values = {"headline": word, "location": word, "remote": "only" if number % 2 else "no"}
+        changes = [{"field": field, "value": value} for field, value in values.items()]
         return (
             (Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": word}), f"Change my headline to {word}"),
             (Proposal(UPDATE_PROFILE_FIELD, {"field": "location", "value": word}), f"Change my location to {word}"),
@@ -143,7 +144,8 @@ class ApprovalStory(Story):
     def undo(self, record: Approval | None = None) -> bool | None:
         if not (done := [each for each in self.world.approvals if each.status == "done" and each.inverse]):
             return False
-        record = record or self.choices.one(done)
+        fresh = [each for each in done if not each.undone_by and (each.undo_until or 0.0) > self.world.time]
+        record = record or self.choices.one(fresh if fresh and self.choices.number(4) else done)
         token, is_theirs = self.stage.token_for(record.user_id)
 
         async def work(services: Any) -> None:
@@ -156,7 +158,7 @@ class ApprovalStory(Story):
             self.stage.start(name, work, REQUEST_SECONDS, self.stage.times(), CHAT_SETTINGS)
 
         ask()
-        if self.choices.number(3) == 1:  # and asks again where nothing seems to happen
+        if self.choices.number(2):  # and asks again where nothing seems to happen
 
             async def ask_again() -> None:
                 await asyncio.sleep(12.0)
@@ -250,12 +252,15 @@ class ApprovalStory(Story):
         is_started = record.redraft_id is None or pipeline_id_of(record.redraft_id) in self.world.aws.started
         if not (is_started or self._was_given_up(record, versions)):
             yield "was to be drafted anew, and was not"
-        if record.tool == UPDATE_PROFILE.tool and record.status == "done":
+        wishes = {"remote"} & {each["field"] for each in record.arguments.get("changes", ())}
+        if record.tool == UPDATE_PROFILE.tool and record.status == "done" and wishes:
             search = self.world.table(jobs.JOB_SEARCHES).get(record.user_id, {})
             if record.id not in search.get("wishes_changed_by", ()):
                 yield "says that it was done, and its wishes were not kept"
         if record.undoes and record.status == "done" and effects:
             yield from self._undo(record, effects[0])
+        if record.status == "changed" and record.outcome in (ASKED_AGAIN, NOT_AS_SHOWN):
+            yield from self._changed(record)
         for effect in effects:
             if effect.user_id != record.user_id:
                 yield "changed what is somebody else's"
@@ -264,6 +269,21 @@ class ApprovalStory(Story):
                 yield f"changed {', '.join(sorted(other))}, which it does not name"
             if wrong := [name for name, value in _named(sent).items() if effect.after[name] != value]:
                 yield f"did not change {', '.join(wrong)} to what it says"
+
+    def _changed(self, record: Approval) -> Iterator[str]:
+        """What is not done because it changed, somebody has changed since it was asked."""
+        first = self.world.records[record.id][0]
+        since = first.process.begun if first.process else first.at
+        names = {each["field"] for each in _changes(first.document or {})} & {*FIRST_VALUES, "remote"}
+        others = [(at, name) for at, user_id, name in self.world.elsewhere if user_id == record.user_id]
+        effects = [each for each in self.world.effects if each.user_id == record.user_id]
+        every = [*others, *((each.at, name) for each in effects for name in each.after if each.changed(name))]
+        # A wish is kept after its effect.
+        done = [each for each in self.world.approvals if each.status == "done" and each.user_id == record.user_id]
+        every += [(each.updated_at - BEGINS + SKEW, "remote") for each in done if each.tool == UPDATE_PROFILE.tool]
+        later = [name for at, name in every if at >= since]
+        if names and names.isdisjoint(later) and len(later) < REBASES:
+            yield "says that it changed, and nobody has changed it"
 
     def _was_given_up(self, record: Approval, versions: list[tuple[float, Document]]) -> bool:
         """True if no sweep came while its execution could still be started."""
@@ -318,7 +338,12 @@ class ApprovalStory(Story):
         world, asked, versions = self.world, self.stage.decided.get(key, []), written(every)
         first = versions[0][1]
         user_id = first["user_id"]
-        for sent in (each for each in world.sent if each.act == key):
+        requests = [each for each in world.sent if each.act == key]
+        for earlier, sent in itertools.pairwise(requests):
+            never_arrived = [at for at in world.never_arrived.get(sent.key, ()) if earlier.at < at < sent.at]
+            if earlier.process is not sent.process and not never_arrived:
+                yield "was sent again, and nobody has said that it never arrived"
+        for sent in requests:
             now = next(document for at, document in reversed(versions) if at <= sent.at)
             begun = max((at for at, each in versions if each["status"] == "executing" and at <= sent.at), default=None)
             if sent.user_id != user_id:
@@ -451,7 +476,8 @@ def _unexplained(before: Document, after: Document) -> set[str]:
         decision = _IN_DECISION if after["status"] != "pending" else {"answer", "mail_at"}
         changed -= decision | (_IN_EDIT if after["edited"] else set())
     elif before["status"] not in FINAL:
-        changed -= _IN_EFFECT
+        # Another attempt undoes what the first one has found.
+        changed -= _IN_EFFECT - ({"inverse"} if before["begun_at"] else set())
     if before["conversation_id"] and after["conversation_id"] is None:
         changed.discard("conversation_id")
     if before["undone_by"] is None:
@@ -463,20 +489,23 @@ def _unexplained(before: Document, after: Document) -> set[str]:
 
 def _named(document: Document) -> dict[str, Any]:
     """The fields of its person that it says it will change, and their values."""
+    return {each["field"]: each["value"] for each in _changes(document) if each["field"] in FIRST_VALUES}
+
+
+def _changes(document: Document) -> list[dict[str, Any]]:
     args = json.loads(document["args"])
-    changes = args.get("changes") or [{"field": args.get("field") or args.get("name"), "value": args.get("value")}]
-    return {each["field"]: each["value"] for each in changes if each["field"] in FIRST_VALUES}
+    return args.get("changes") or [{"field": args.get("field") or args.get("name"), "value": args.get("value")}]
 
 
 def _edited(record: Approval) -> dict[str, Any]:
-    """Other arguments, as a person writes them on the card."""
+    """Other arguments, as a person writes them on the card, or fewer."""
     match record.arguments.get("value"):
         case str() as value:
             return {"value": f"{value} too"}
         case list() as values:
             return {"value": [f"{each} too" for each in values]}
         case _:
-            return {"changes": record.arguments.get("changes")}
+            return {"changes": (record.arguments.get("changes") or ())[:1] or None}
 
 
 def _values(document: Document) -> list[Any]:

@@ -92,8 +92,8 @@ class ChatStory(Story):
 
     # --- what happens ---
 
-    def tab(self) -> Tab:
-        person, where, number = self.stage.someone(), self.stage.somewhere(), self.choices.number(2)
+    def tab(self, person: Person | None = None) -> Tab:
+        person, where, number = person or self.stage.someone(), self.stage.somewhere(), self.choices.number(2)
         return self.tabs.setdefault((person.id, where, number), Tab(person, where))
 
     def say(
@@ -297,10 +297,11 @@ class ChatStory(Story):
             here = typed.tab.person.id == first["user_id"] and typed.tab.where == first["conversation_id"]
             said = answer_in(typed.text)
             if here and typed.at <= at and said and VERBS[said] == verb and first["effect"] == "write":
-                last = self._last_answer(first["user_id"], first["conversation_id"], at)
-                asks_more = last is not None and last["content"].count("?") > 1
-                if last and last["id"] == typed.named and last["asks_about"] == first["_id"] and not asks_more:
-                    return True
+                for when in (at, typed.at):  # it may be deleted meanwhile
+                    last = self._last_answer(first["user_id"], first["conversation_id"], when)
+                    asks_more = last is not None and last["content"].count("?") > 1
+                    if last and last["id"] == typed.named and last["asks_about"] == first["_id"] and not asks_more:
+                        return True
         return False
 
     def _last_answer(self, user_id: str, where: str, at: float) -> Document | None:

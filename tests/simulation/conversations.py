@@ -46,7 +46,8 @@ class ConversationStory(Story):
             now = document or {}
             last = document or last
             for run_id, turn in now.get("turns", {}).items():
-                if not self._is_being_deleted(last["user_id"], last["id"], at):
+                is_of_a_turn = process is not None and process.name.startswith("turn ")  # which holds the conversation
+                if is_of_a_turn and not self._is_being_deleted(last["user_id"], last["id"], at):
                     taken.setdefault(run_id, (turn, process))
             is_deletion = process is not None and _is_deletion(process)
             for run_id in before.get("turns", {}).keys() - now.get("turns", {}).keys():

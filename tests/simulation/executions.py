@@ -42,7 +42,9 @@ class Execution:
     tokens: list[str] = field(default_factory=list[str])
     """Task tokens, one for each attempt to ask."""
     is_waiting: bool = False
+    is_stopped: bool = False
     end: str = ""
+    task: "asyncio.Task[None] | None" = None
 
     @property
     def draft_id(self) -> str | None:
@@ -55,11 +57,10 @@ class ExecutionStory(Story):
     token_of: dict[str, Execution] = field(default_factory=dict[str, Execution])
     """Executions, by task token."""
     crashes: list[str] = field(default_factory=list[str])
-    tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return ((3, self.draft_card), (1, self.ask_again))
+        return ((3, self.draft_card), (1, self.ask_again), (1, self.stop))
 
     # --- what happens ---
 
@@ -78,7 +79,7 @@ class ExecutionStory(Story):
                 self.crashes.append(f"execution {execution.number} raised {error!r}")
 
         self.executions.append(execution)
-        self.tasks.append(asyncio.get_running_loop().create_task(run()))
+        execution.task = asyncio.get_running_loop().create_task(run())
 
     def ask_again(self) -> None:
         """A waiting state is delivered once more, with the same token."""
@@ -87,6 +88,19 @@ class ExecutionStory(Story):
             execution = self.choices.one(waiting)
             given = {**execution.given, "revises": None, "task_token": execution.tokens[-1]}
             self._state("ask_approval", execution, given)
+
+    def stop(self) -> bool | None:
+        """An operator stops an execution that waits, so that nobody waits for its answer."""
+        if not (waiting := [each for each in self.executions if each.is_waiting and each.task]):
+            return False
+        execution = self.choices.one(waiting)
+        execution.is_waiting, execution.is_stopped = False, True
+        for each in execution.tokens:
+            self.world.aws.waiting.pop(each, None)
+        self.world.scheduler.note(f"execution {execution.number} is stopped")
+        assert execution.task
+        execution.task.cancel()
+        return None
 
     async def _run(self, execution: Execution, where: str) -> None:
         await self._finished(
@@ -277,6 +291,10 @@ class ExecutionStory(Story):
         left = DRAFT_ENDS.get(newest.status) if newest and newest.status == execution.end else None
         if left and draft["status"] != left[0] and not self.tasks_are_left:
             yield f"was {execution.end}, and its draft is {draft['status']}"
+        left = DRAFT_ENDS.get(newest.status) if newest and newest.told_execution and execution.is_stopped else None
+        is_told = any(each.is_accepted and each.token in execution.tokens for each in self.world.aws.answers)
+        if left and draft["status"] != left[0] and not is_told:
+            yield f"was stopped, and its draft is {draft['status']} although its question has ended"
         if draft["status"] == "published" and not mine:
             yield "says that it is published, and it is not"
         if mine and draft["status"] not in ("published", "running", "failed") and not self.tasks_are_left:
@@ -284,7 +302,7 @@ class ExecutionStory(Story):
 
     @property
     def tasks_are_left(self) -> bool:
-        return not all(each.done() for each in self.tasks)
+        return not all(each.task and each.task.done() for each in self.executions)
 
 
 TEXTS = ("Led a team of five at Acme", "Built the payments of Acme", "Taught at Acme")

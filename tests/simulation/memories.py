@@ -7,20 +7,20 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from qwestly_agent.agents.tools.knowledge import correct_memory, forget_memory, query_user_knowledge, remember
+from qwestly_agent.agents.tools.knowledge import correct_memory, forget_memory, remember
 from qwestly_agent.chat.routers import memories as pages
 from qwestly_agent.clients.user_tokens import user_of_token
 from qwestly_agent.domain.approval import KEEPS_MEMORIES
 from qwestly_agent.memory.actions import FORGET_MEMORIES
 from qwestly_agent.memory.view import Correction
-from qwestly_agent.stores import approvals, drafts, memories
+from qwestly_agent.stores import approvals, drafts, memories, messages
 from qwestly_agent.stores.memories import READABLE, UNIQUE_STATUSES
-from tests.simulation.agent import HAS, KEEPS, in_one_wording
+from tests.simulation.agent import HAS, KEEPS, Looks, in_one_wording
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.chats import ChatStory, Tab
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Process
-from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Story, written
+from tests.simulation.story import CHAT_SECONDS, REQUEST_SECONDS, SKEW, Story, were, written
 from tests.simulation.world import CONVERSATIONS, PEOPLE, Person
 
 WORDS = ("Zora", "Yara", "Xena", "Wanda", "Vera", "Uma", "Tilda", "Selma", "Runa", "Quinn", "Pola", "Olga")
@@ -59,6 +59,8 @@ class MemoryStory(Story):
     facts: list[Fact] = field(default_factory=list[Fact])
     seen: list[str] = field(default_factory=list[str])
     """Sentences about what somebody saw of others."""
+    with_two: list[Process[Any]] = field(default_factory=list[Process[Any]])
+    """Turns that were told two things, of which they keep one."""
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Memories to be forgotten, with the user who asked."""
 
@@ -68,13 +70,15 @@ class MemoryStory(Story):
             (6, self.remember),
             (3, self.correct),
             (2, self.correct_in_chat),
+            (4, self.correct_and_undo),
             (2, self.correct_beside_a_turn),
             (4, self.forget),
             (2, self.forget_in_chat),
-            (3, self.undo),
+            (5, self.undo),
             (4, self.contend),
-            (2, self.decide),
+            (4, self.decide),
             (2, self.look),
+            (2, self.search_in_chat),
         )
 
     # --- what happens ---
@@ -84,7 +88,13 @@ class MemoryStory(Story):
         text = f"{person.name} {KEEPS} {WORDS[number % len(WORDS)]} {number}"
         fact = Fact(text, person, is_sensitive, replaces)
         self.facts.append(fact)
+        if replaces:
+            self.takes_place(fact, replaces)
         return fact
+
+    def takes_place(self, newer: Fact, older: Fact) -> None:
+        """Whoever compares both finds that only the newer one holds."""
+        self.world.replaced.setdefault(in_one_wording(newer.text), set()).add(in_one_wording(older.text))
 
     def reworded(self, fact: Fact) -> Fact:
         """The same, told in other words."""
@@ -104,10 +114,24 @@ class MemoryStory(Story):
             self.new_fact(tab.person, is_sensitive=self.choices.number(4) == 1) if is_new else self.choices.one(known)
         )
 
-        async def plan(context: Any) -> Any:
-            return await remember(context, "fact", fact.text, fact.text, fact.is_sensitive)
+        also = self.new_fact(tab.person) if self.choices.number(4) == 1 else None
+        facts = [fact, also] if also else [fact]
 
-        fact.said += self.chats.say(tab, f"Remember that {fact.text}.", plan, times=self.stage.times())
+        async def plan(context: Any) -> Any:
+            """Remember one thing, or two at once, of which one is to be left."""
+            calls = (remember(context, "fact", each.text, each.text, each.is_sensitive) for each in facts)
+            results = await asyncio.gather(*calls, return_exceptions=True)
+            done = [each for each in results if not isinstance(each, BaseException)]
+            if not done:
+                raise results[0]  # type: ignore[misc]
+            return done[0]
+
+        said = self.chats.say(
+            tab, f"Remember that {' and '.join(each.text for each in facts)}.", plan, times=self.stage.times()
+        )
+        for each in facts:
+            each.said += said
+        self.with_two += said if also else []
 
     def contend(self) -> bool | None:
         """Two things are done to one memory at once."""
@@ -141,15 +165,26 @@ class MemoryStory(Story):
         if not (found := self._some("active")):
             return False
         document, fact = found
-        tab = self.chats.tab()
-        if tab.person != fact.person:
-            return False
-        new = self.new_fact(fact.person, replaces=fact)
+        tab = self.chats.tab(fact.person)
+        new = self.new_fact(fact.person, is_sensitive=self.choices.number(3) == 1, replaces=fact)
 
         async def plan(context: Any) -> Any:
-            return await correct_memory(context, document["_id"], new.text, new.text)
+            return await correct_memory(context, document["_id"], new.text, new.text, new.is_sensitive)
 
         new.said += self.chats.say(tab, f"No, {new.text}.", plan)
+        return None
+
+    def correct_and_undo(self) -> bool | None:
+        """Correct something in chat, and undo that soon afterwards."""
+        if self.correct_in_chat() is False:
+            return False
+
+        async def run() -> None:
+            await asyncio.sleep(self.choices.one((3.0, 12.0)))
+            if (newer := self._some_newer()) and newer[1].person.id not in self.stage.leaving:
+                self.undo(newer)
+
+        self.stage.go_on(run())
         return None
 
     def correct_beside_a_turn(self) -> bool | None:
@@ -163,7 +198,8 @@ class MemoryStory(Story):
 
         async def run() -> None:
             await asyncio.sleep(self.choices.one((3.0, 12.0)))
-            self.chats.say(tab, f"And then, asks {person.name} {self.chats.said}")
+            if person.id not in self.stage.leaving:
+                self.chats.say(tab, f"And then, asks {person.name} {self.chats.said}")
 
         self.stage.go_on(run())
         return None
@@ -182,7 +218,8 @@ class MemoryStory(Story):
                 self.asked.append((document["_id"], "forget"))
             await pages.forget_memory(document["_id"], services, user_id)
             if is_theirs:
-                for each in lineage:
+                was_undone = (document["_id"], "undo") in self.asked  # at the same moment, perhaps first
+                for each in [] if was_undone else lineage:
                     each.forgotten.append((begun, self.stage.now))
             else:
                 self.seen.append(f"{document['_id'][:9]} was forgotten by a stranger")
@@ -194,15 +231,12 @@ class MemoryStory(Story):
         if not (found := self._some("active")):
             return False
         document, fact = found
-        tab = self.chats.tab()
 
         async def plan(context: Any) -> Any:
             return await forget_memory(context, [document["_id"]])
 
-        if tab.person == fact.person:
-            self.chats.say(tab, f"Please forget {self.chats.said}", plan)
-            return None
-        return False
+        self.chats.say(self.chats.tab(fact.person), f"Please forget {self.chats.said}", plan)
+        return None
 
     def undo(self, found: "tuple[Document, Fact] | None" = None) -> bool | None:
         if not (found := found or self._some_newer() or self._some("active")):
@@ -258,10 +292,7 @@ class MemoryStory(Story):
     def search_in_chat(self) -> None:
         tab = self.chats.tab()
 
-        async def plan(context: Any) -> Any:
-            return await query_user_knowledge(context, "bee", "memories")
-
-        self.chats.say(tab, f"What do you know of me? {self.chats.said}", plan)
+        self.chats.say(tab, f"What do you know of me? {self.chats.said}", Looks("bee"))
 
     def _note_seen(self, person: Person, begun: float, texts: Sequence[str]) -> None:
         for text in texts:
@@ -279,14 +310,19 @@ class MemoryStory(Story):
             return None
         return self._with_fact(self.choices.one(documents))
 
+    def active(self) -> list[Fact]:
+        """What is remembered."""
+        known = self.world.table(memories.COLLECTION).values()
+        return [self._with_fact(each)[1] for each in known if each["status"] == "active"]
+
     def _with_fact(self, document: Document) -> tuple[Document, Fact]:
         return document, next(each for each in self.facts if each.text == document["content"])
 
     def _some_newer(self) -> tuple[Document, Fact] | None:
-        """A memory that has replaced one, and its text."""
+        """A memory that has replaced one and can be undone, and its text."""
         known = self.world.table(memories.COLLECTION)
         newer = [known[each["superseded_by"]] for each in known.values() if each.get("superseded_by") in known]
-        active = [each for each in newer if each["status"] == "active"]
+        active = [each for each in newer if each["status"] == "active" and each["undo_until"] > self.world.time]
         return self._with_fact(self.choices.one(active)) if active else None
 
     def _lineage(self, memory_id: str) -> list[Fact]:
@@ -314,6 +350,8 @@ class MemoryStory(Story):
         yield from self._undone()
         yield from self._restored()
         yield from self._remembered()
+        yield from self._one_a_turn()
+        yield from self._replaced_by_what_holds()
 
     def _is_gone(self, fact: Fact, begin: float) -> bool:
         """True if they were told before that it is forgotten, and did not say it again since they asked."""
@@ -335,6 +373,9 @@ class MemoryStory(Story):
                 kept = {name: each for name, each in conversation.items() if name in ("context", "summary")}
                 if fact.text in repr(kept):
                     yield f"“{fact.text}” was forgotten, and is in the context of {conversation['_id']}"
+            for message in self.world.table(messages.COLLECTION).values():
+                if fact.text in repr(message.get("steps")):
+                    yield f"“{fact.text}” was forgotten, and is a source of {message['_id']}"
             ended = fact.forgotten[-1][1]
             for key, versions in self.world.versions[memories.COLLECTION].items():
                 # A process that stores a memory checks for its tombstone right afterwards, so only the last version of
@@ -407,6 +448,10 @@ class MemoryStory(Story):
                 is_forgetting = document["tool"] == FORGET_MEMORIES.tool and document["decided_by"] in ("chat", "queue")
                 if is_no or is_forgetting:
                     reasons |= {key for key in self.world.versions[memories.COLLECTION] if key in document["args"]}
+        reasons |= {newer for key in reasons for newer in self._corrected_beside(key)}
+        older = {key: self._replaced_by(key) for key in self.world.versions[memories.COLLECTION]}
+        while more := {key for key, newer in older.items() if newer & reasons} - reasons:
+            reasons |= more
         said = {self._text(key) for key in reasons}
         earlier = {each.text for fact in self.facts if fact.text in said for each in fact.with_earlier}
         for key, document in self.world.table(memories.COLLECTION).items():
@@ -420,6 +465,19 @@ class MemoryStory(Story):
 
     def _text(self, memory_id: str) -> str:
         return next(each["content"] for _, each in written(self.world.versions[memories.COLLECTION][memory_id]))
+
+    def _replaced_by(self, key: str) -> set[str]:
+        """What took the place of a memory at any time."""
+        history = written(self.world.versions[memories.COLLECTION][key])
+        return {newer for _, each in history if (newer := each.get("superseded_by"))}
+
+    def _corrected_beside(self, key: str) -> Iterator[str]:
+        """What took the place of a memory at the moment when it was forgotten, and goes with it."""
+        history = written(self.world.versions[memories.COLLECTION].get(key, []))
+        gone = next((at for at, each in history if each["status"] == "forgotten"), float("inf"))
+        for at, each in history:
+            if each["status"] == "superseded" and at > gone - SKEW:
+                yield each["superseded_by"]
 
     def _corrected(self) -> Iterator[str]:
         active = {
@@ -444,7 +502,9 @@ class MemoryStory(Story):
             ]
             newer = [each for each in self.facts if each.replaces is fact]
             again = fact.read or any(each.undone or each.read or len(each.said) > 1 for each in newer)
-            if len(versions) > 1 and not again:
+            # Somebody's yes to one of them may come after the other; the night compares both.
+            was_asked = any(status == "proposed" for each in newer for status in self._statuses(each))
+            if len(versions) > 1 and not (again or was_asked):
                 yield f"“{fact.text}” was corrected, and both hold: {versions}"
 
     def _undone(self) -> Iterator[str]:
@@ -453,7 +513,7 @@ class MemoryStory(Story):
             if not fact.undone or any(each.begun >= fact.undone[-1][0] or each.ended < 0 for each in fact.said):
                 continue
             ended = fact.undone[-1][1]
-            last = [each["status"] for at, each in self._history(fact)]
+            last = self._statuses(fact)
             if fact.person.id in self.stage.leaving or fact.read:
                 continue
             if last[-1:] == ["active"]:
@@ -469,13 +529,19 @@ class MemoryStory(Story):
     def _restored(self) -> Iterator[str]:
         """What an undo has taken out replaces nothing any more."""
         known = self.world.versions[memories.COLLECTION]
-        for key, document in self.world.table(memories.COLLECTION).items():
+        there = self.world.table(memories.COLLECTION)
+        active = {(each["user_id"], each["content"]) for each in there.values() if each["status"] == "active"}
+        for key, document in there.items():
             newer = document.get("superseded_by")
-            if document["status"] != "superseded" or newer not in known:
+            is_said_again = (document["user_id"], document.get("content")) in active
+            if document["status"] != "superseded" or newer not in known or is_said_again:
                 continue
             ends = [process for _, each, process in known[newer] if each and each["status"] == "forgotten"]
             if ends and ends[0] and ends[0].name.startswith("undo "):
                 yield f"{key[:9]} does not hold, as {newer[:9]} does, which was undone"
+
+    def _statuses(self, fact: Fact) -> list[str]:
+        return [each["status"] for _, each in self._history(fact)]
 
     def _history(self, fact: Fact) -> list[tuple[float, Document]]:
         """All versions of the memories with this text, in the order of time."""
@@ -488,7 +554,7 @@ class MemoryStory(Story):
         for fact in self.facts:
             held = [each for each in self.world.table(memories.COLLECTION).values() if each.get("content") == fact.text]
             ended = fact.forgotten or fact.undone or any(each.replaces is fact for each in self.facts)
-            said = [each for each in fact.said if _is_whole(each) and each.result is True]
+            said = [each for each in fact.said if _is_whole(each) and each.result is True and each not in self.with_two]
             is_plain = not (fact.is_sensitive or fact.replaces or ended or fact.person.id in self.stage.leaving)
             if is_plain and said and not self._history(fact):
                 yield f"“{fact.text}” was to be remembered, and is not"
@@ -496,6 +562,29 @@ class MemoryStory(Story):
             most = max(1, sum(len(each.said) + len(each.read) for each in same))
             if any(each.get("count", 1) > most for each in held):
                 yield f"“{fact.text}” counts more often than it was said"
+
+    def _one_a_turn(self) -> Iterator[str]:
+        """A turn remembers one thing."""
+        firsts = [versions[0].process for versions in self.world.versions[memories.COLLECTION].values()]
+        for each in self.with_two:
+            if firsts.count(each) > 1:
+                yield f"“{each.name}” was remembered as {firsts.count(each)} things"
+
+    def _replaced_by_what_holds(self) -> Iterator[str]:
+        """What somebody approved holds once what it takes the place of does not."""
+        every = self.world.versions[memories.COLLECTION]
+        for key, versions in every.items():
+            for (_, before), (at, after) in pairwise(written(versions)):
+                if (before["status"], after["status"]) != ("proposed", "active"):
+                    continue
+                for older in after.get("replaces") or ():
+                    [then] = were([(each.at, each.document) for each in every.get(older, ())], at, at) or [None]
+                    if then and then["status"] == "active":
+                        yield f"{key[:9]} holds, and so does {older[:9]}, whose place it takes"
+                for tombstone in after.get("retells") or ():
+                    [then] = were([(each.at, each.document) for each in every.get(tombstone, ())], at, at) or [None]
+                    if then:
+                        yield f"{key[:9]} holds, and {tombstone[:9]} still stands for its being forgotten"
 
     def _stays_forgotten(self) -> Iterator[str]:
         for key, versions in self.world.versions[memories.COLLECTION].items():

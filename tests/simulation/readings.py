@@ -1,7 +1,7 @@
 """The story of conversations that are read for memories, by executions that ask about what is sensitive."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -34,7 +34,7 @@ class ReadingStory(Story):
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return ((3, self.read), (3, self.read_again))
+        return ((3, self.read), (4, self.read_again), (2, self.read_otherwise))
 
     # --- what happens ---
 
@@ -47,20 +47,34 @@ class ReadingStory(Story):
 
     def read_again(self) -> bool | None:
         """A conversation was read, which says something that was said before, perhaps in other words."""
-        tab = self._some_tab()
-        known = [each for each in self.memories.facts if tab and each.person == tab.person]
-        if not (tab and known):
+        if not (tab := self._some_tab(self.memories.facts)):
             return False
+        known = [each for each in self.memories.facts if each.person == tab.person]
         gone = [each for each in known if each.forgotten or each.undone]
         fact = self.choices.one(gone or known)
         self._begin(tab, self.memories.reworded(fact) if self.choices.number(2) else fact)
         return None
 
-    def _some_tab(self) -> Tab | None:
-        """A tab of a conversation that there is."""
-        there = self.world.table(conversations.COLLECTION).keys()
+    def read_otherwise(self) -> bool | None:
+        """A conversation was read, which says that something is no longer so: something new, or known, is."""
+        active = self.memories.active()
+        if not (tab := self._some_tab(active)):
+            return False
+        active = [each for each in active if each.person == tab.person]
+        sensitive = [each for each in active if each.is_sensitive]
+        older, newer = self.choices.one(active), self.choices.one(sensitive or active)
+        if older is newer or not self.choices.number(3):
+            newer = self.memories.new_fact(tab.person, is_sensitive=self.choices.number(2) > 0, replaces=older)
+        self.memories.takes_place(newer, older)
+        self._begin(tab, newer)
+        return None
+
+    def _some_tab(self, facts: Sequence[Fact] | None = None) -> Tab | None:
+        """A tab of a conversation that there is, of somebody of whom one of these is known."""
+        there, people = self.world.table(conversations.COLLECTION).keys(), [each.person for each in facts or ()]
         tabs = [each for each in self.memories.chats.tabs.values() if f"{each.person.id}:{each.where}" in there]
         tabs = [each for each in tabs if each.person.id not in self.stage.leaving]
+        tabs = [each for each in tabs if facts is None or each.person in people]
         return self.choices.one(tabs) if tabs else None
 
     def _begin(self, tab: Tab, fact: Fact) -> None:
@@ -99,6 +113,7 @@ class ReadingStory(Story):
         yield from self._read_again()
         yield from self._approved()
         yield from self._asked_until_decided()
+        yield from self._replaces_nothing_unasked()
 
     def _declined(self) -> Iterator[str]:
         """What its person declined leaves a tombstone, and nothing waits for a question that nobody asks."""
@@ -146,6 +161,14 @@ class ReadingStory(Story):
                     [asked] = were([(each.at, each.document) for each in records], at, at) or [None]
                     if asked and asked["status"] == "pending" and key in asked["args"] and records[0].at < at:
                         yield f"{key[:9]} is gone, and {record_id[:9]} asks about it"
+
+    def _replaces_nothing_unasked(self) -> Iterator[str]:
+        """What is sensitive takes the place of nothing before its person has approved it."""
+        sensitive = {each for fact in self.memories.facts if fact.is_sensitive for each in fact.read}
+        for key, versions in self.world.versions[memories.COLLECTION].items():
+            for _, document, process in versions:
+                if document and document["status"] == "superseded" and process in sensitive:
+                    yield f"{key[:9]} was replaced by something sensitive that nobody approved"
 
     def _read_again(self) -> Iterator[str]:
         """What was forgotten, undone or declined is not learnt again from a conversation."""

@@ -112,9 +112,9 @@ class Schedule:
         """Return the acts of this schedule: many of some stories, or some of all."""
         approvals, accounts = self.approvals.acts, [*self.brakes.acts, *self.accounts.acts]
         trials, erasures = [(2, self.rollouts.begin)], [(12, self._erase_beside)]
-        match self.choices.number(9):
+        match self.choices.number(10):
             case 0:
-                return [*approvals, *accounts, *self.pages.acts, *self.pages.acts]
+                return [*approvals, (12, self.approvals.undo), *accounts, *self.pages.acts, *self.pages.acts]
             case 1:
                 return [*approvals, *self.mails.acts, *self.mails.acts, *accounts]
             case 2:
@@ -134,6 +134,9 @@ class Schedule:
                 asked = [*approvals, *[(4 * weight, act) for weight, act in self.executions.acts]]
                 gone = [*self.memories.acts, *self.memories.acts, *self.chats.acts, *self.accounts.rare_acts]
                 return [*asked, *gone, *self.restores.acts]
+            case 8:
+                otherwise = [(4, self.readings.read_otherwise), (4, self.readings.read_again)]
+                return [*self.memories.acts, *otherwise, (8, self.memories.undo), (8, self.memories.decide)]
             case _:
                 every = [act for story in self.stories for act in story.acts]
                 return [*every, *self.accounts.rare_acts, *self.brakes.rare_acts]
@@ -203,6 +206,7 @@ def stood_in(schedule: "Schedule") -> Iterator[None]:
             ("qwestly_agent.approvals.mail.secrets", tokens),
             ("qwestly_agent.stores.runs.uuid4", lambda: SimpleNamespace(hex=chance.randbytes(16).hex())),
             ("qwestly_agent.approvals.propose.is_requested", world.judged),
+            ("qwestly_agent.chat.run_turn.generate_title", world.titled),
             ("qwestly_agent.memory.service.compare", world.compared),
             ("qwestly_agent.memory.reconcile.compare", world.related),
             ("qwestly_agent.memory.extract_writer.MOST_QUESTIONS", MOST_QUESTIONS),

@@ -6,7 +6,7 @@ from typing import Any
 
 from qwestly_agent.agents.tools.knowledge import remember
 from qwestly_agent.workflows import ACTIONS
-from tests.simulation.agent import Slow
+from tests.simulation.agent import Looks, Slow
 from tests.simulation.chats import Tab
 from tests.simulation.schedule import Schedule, play
 from tests.simulation.scheduler import (
@@ -360,5 +360,56 @@ def test_a_conversation_that_was_deleted_while_its_first_turn_was_refused_is_not
         schedule.chats.delete(tab)
         await schedule.world.scheduler.settled()
         await schedule.restores.go_back()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_a_question_that_is_asked_anew_ends_with_its_conversation() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["act", "insert agent_approvals", 1] = SLOW_BEFORE, 2.0
+        tab = schedule.chats.tab()
+        schedule.approvals.propose()
+        await asyncio.sleep(3)
+        schedule.approvals.change_elsewhere()
+        await asyncio.sleep(3)
+        schedule.approvals.decide()
+        await asyncio.sleep(0.5)
+        schedule.chats.delete(tab)
+        await schedule.world.scheduler.settled()
+        await asyncio.sleep(100)
+        [_, anew] = schedule.world.approvals
+        assert anew.status == "expired"
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_a_turn_keeps_no_context_from_the_middle_of_a_forgetting() -> None:
+    async def tell(schedule: Schedule) -> None:
+        placed = schedule.world.scheduler.placed
+        schedule.memories.remember()
+        await asyncio.sleep(3)
+        placed["turn", "find user_memories", 2] = SLOW_BEFORE, 1.0  # when something was forgotten last
+        placed["forget", "replace user_memories", 1] = SLOW_BEFORE, 2.0
+        [turn] = schedule.chats.say(Tab(ADA, "evening"), "Hello")
+        turn.skew = 2.0
+        await asyncio.sleep(0.05)
+        schedule.memories.forget()
+        await schedule.world.scheduler.settled()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_an_answer_has_no_source_that_was_forgotten_while_it_was_written() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.memories.remember()
+        await asyncio.sleep(3)
+        schedule.world.scheduler.placed["turn", "insert agent_messages", 1] = SLOW_BEFORE, 2.0
+        schedule.chats.say(Tab(ADA, "evening"), "What do you know of me?", Looks("bee"))
+        await asyncio.sleep(0.3)
+        schedule.memories.forget()
+        await schedule.world.scheduler.settled()
+        await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))

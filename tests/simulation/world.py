@@ -98,6 +98,12 @@ APP = Kind(
     faults=(*FAULTS, SLOW_BEFORE, LATE, LATE_AND_DEAD, TWICE, BUSY, BUSY),
     busy=lambda: _response(429, b'{"error": {"code": "too_many_requests", "message": "Please wait."}}'),
 )
+LOOKUP = replace(
+    APP,
+    faults=(*APP.faults, *[BUSY] * 8),
+    busy=lambda: _response(404, b'{"error": {"code": "not_found", "message": "There is no such page."}}'),
+)
+"""Of outcomes: now and then a server answers that does not know the route yet."""
 JUDGE_USD = 0.001
 MODEL = Kind(error=Unavailable, refused=Unavailable, slow=(0.5, 2.9), patience=60.0)
 
@@ -154,6 +160,10 @@ class World:
     """Deleted documents with their last version."""
     sent: list[Sent] = field(default_factory=list[Sent])
     effects: list[Effect] = field(default_factory=list[Effect])
+    never_arrived: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    """When the candidate app said that it had never seen a key."""
+    replaced: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """What a text takes the place of, both in one wording."""
     elsewhere: list[tuple[float, str, str]] = field(default_factory=list[tuple[float, str, str]])
     """Changes by others: time, user and field."""
     prompts: list[PromptSeen] = field(default_factory=list[PromptSeen])
@@ -329,15 +339,21 @@ class World:
         checked = note.model_copy(update={"is_checked": True})
         return await self._asked_model(service.services, service.user_id, "judge", lambda: checked)
 
+    async def titled(self, services: Any, user_id: str, *_: Any) -> str:
+        """Replaces the model that makes titles."""
+        return await self._asked_model(services, user_id, "title", lambda: "A title")
+
     async def compared(self, services: Any, user_id: str, pairs: Sequence[Any], **_: Any) -> list[str]:
         """Replaces the model that compares a correction with what it corrects: only one of both holds."""
         return await self._asked_model(services, user_id, "compare", lambda: ["contradicts"] * len(pairs))
 
     async def related(self, services: Any, user_id: str, pairs: Sequence[Any], _: float) -> list[str]:
         """Replaces the model that compares what was read with what is known."""
-        is_same = [in_one_wording(each.known) == in_one_wording(each.new) for each in pairs]
-        relations = ["same" if each else "other" for each in is_same]
+        relations = [self._relation(in_one_wording(each.known), in_one_wording(each.new)) for each in pairs]
         return await self._asked_model(services, user_id, "compare", lambda: relations)
+
+    def _relation(self, known: str, new: str) -> str:
+        return "same" if known == new else "contradicts" if known in self.replaced.get(new, ()) else "other"
 
     async def _asked_model(self, services: Any, user_id: str, name: str, answer: Callable[[], T]) -> T:
         try:
@@ -387,7 +403,10 @@ class World:
         scope = {"type": "http", "method": request.method, "path": url.path, "query_string": b"", "headers": headers}
         scope |= {"scheme": "https", "server": ("app.example", 443), "root_path": "", "state": {}}
         _at_once(self.app(scope, receive, send))
-        return _response(found[0]["status"], b"".join(each.get("body", b"") for each in found[1:]))
+        body = b"".join(each.get("body", b"") for each in found[1:])
+        if found[0]["status"] == 404 and "unknown_operation" in body.decode():
+            self.never_arrived.setdefault(url.path.rpartition("/")[2], []).append(self.scheduler.now)
+        return _response(found[0]["status"], body)
 
 
 def bounded(action: AnyAction) -> AnyAction:
@@ -427,7 +446,8 @@ class _Wire(httpx2.AsyncBaseTransport):
             act, now, key = claims["act"]["sub"], world.scheduler.now, request.headers["idempotency-key"]
             world.sent.append(Sent(now, claims["sub"], act, key, request.content, world.scheduler.running))
         name = f"{request.method} {request.url.path.removeprefix(API_PATH).partition('/cards/')[0] or '/cards'}"
-        return await world.scheduler.call(name, lambda: world.answer(request, claims["sub"]), APP, writes=is_write)
+        kind = LOOKUP if "/operations/" in request.url.path else APP
+        return await world.scheduler.call(name, lambda: world.answer(request, claims["sub"]), kind, writes=is_write)
 
 
 class _Body(httpx2.AsyncByteStream):

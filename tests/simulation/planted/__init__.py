@@ -17,7 +17,8 @@ from tests.simulation.planted import (
 )
 from tests.simulation.planted.plant import Plant
 
-_STORIES = (approvals, mails, executions, chats, conversations, memories, accounts, brakes, owners, pages, restores)
+_STORIES = (approvals, mails, executions, chats, conversations, memories, accounts, brakes, owners, pages)
 PLANTED: Mapping[str, Plant] = {
-    plant.__name__.strip("_").replace("_", " "): plant for story in _STORIES for plant in story.PLANTS
+    **{plant.__name__.strip("_").replace("_", " "): plant for story in _STORIES for plant in story.PLANTS},
+    **restores.PLANTS,
 }

@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from qwestly_agent.approvals import ask, decide, execute
-from qwestly_agent.clients.candidate_app import CandidateApp, Done, Effect, Outcome, Unknown
+from qwestly_agent.clients.candidate_app import CandidateApp, Done, Effect, NeverArrived, Outcome, Unknown
 from qwestly_agent.domain import approval as domain
 from qwestly_agent.domain.approval import SENT, Approval, Standing
 from qwestly_agent.platform import records
@@ -237,7 +237,40 @@ def _undone_twice() -> AbstractContextManager[Any]:
     return patch.object(execute, "_find", find)
 
 
+def _what_an_edit_took_out_must_stay() -> AbstractContextManager[Any]:
+    """An edited record is compared with all that was shown, also with what its person took out."""
+
+    def edited(action: Any, before: Approval, decision: Any) -> Any:
+        return original(action, before, decision).model_copy(update={"shown": before.shown})
+
+    original = decide._edited
+    return patch.object(decide, "_edited", edited)
+
+
+def _what_undoes_it_found_anew() -> AbstractContextManager[Any]:
+    """What is sent once more is to be undone to what is there by then."""
+
+    async def inverse(services: Any, action: Any, args: Any, approval: Approval) -> str:
+        is_again = approval.status != "approved" and not approval.undoes
+        return await original(services, action, args, approval._copy(status="approved") if is_again else approval)
+
+    original = execute._inverse
+    return patch.object(execute, "_inverse", inverse)
+
+
+def _any_404_means_that_nothing_arrived() -> AbstractContextManager[Any]:
+    async def outcome_of(self: CandidateApp, user_id: str, act: str, key: str) -> Outcome:
+        answer = await self._read(user_id, act, f"operations/{key}")
+        return NeverArrived() if answer and answer.status == 404 else await original(self, user_id, act, key)
+
+    original = CandidateApp.outcome_of
+    return patch.object(CandidateApp, "outcome_of", outcome_of)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _what_an_edit_took_out_must_stay,
+    _what_undoes_it_found_anew,
+    _any_404_means_that_nothing_arrived,
     _undone_twice,
     _opened_for_nothing,
     _reason_lost,

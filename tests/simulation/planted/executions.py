@@ -77,7 +77,17 @@ def _draft_left_waiting() -> AbstractContextManager[Any]:
     return patch.object(Drafts, "update", update)
 
 
+def _never_given_up() -> AbstractContextManager[Any]:
+    """An execution that waits no more counts as notified, and nobody does what it would have done."""
+
+    async def give_up(services: Any, approval: Approval) -> Approval:
+        return await end.note_notified(services.approvals, approval)
+
+    return patch.object(end, "give_up", give_up)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _never_given_up,
     _first_token_kept,
     _draft_left_waiting,
     _execution_told_too_early,

@@ -1,7 +1,7 @@
 """Mistakes in what is remembered and forgotten."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
+from copy import copy
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -11,10 +11,12 @@ from qwestly_agent.chat.prompt import FirstTurnContext
 from qwestly_agent.chat.routers import memories as pages
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Approval
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory import actions, extract_writer, forget, reconcile, service
+from qwestly_agent.memory import actions, changes, extract_writer, forget, reconcile, service
+from qwestly_agent.platform.collection import Store
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.memories import COLLECTION, WITHOUT_VECTORS, Memories, Tombstones, memories_of
+from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.workflows import ACTIONS
 from tests.simulation.planted.plant import Plant, nothing
@@ -93,12 +95,13 @@ def _remembered_twice() -> AbstractContextManager[Any]:
     return patch.object(Memories, "add", add)
 
 
-def _discarded_with(mistake: Callable[[], AbstractContextManager[Any]]) -> AbstractContextManager[Any]:
-    """What a question was about is discarded with this mistake."""
+def _discarded_by(name: str, store: type[Store]) -> AbstractContextManager[Any]:
+    """What a question was about is discarded with this store in place of the real one."""
 
     async def discard(services: Any, approval: Approval) -> None:
-        with mistake():
-            await original(services, approval)
+        services = copy(services)
+        setattr(services, name, store.of(services.database))
+        await original(services, approval)
 
     original, stack = actions.discard, ExitStack()
     stack.enter_context(patch.object(extract_writer, "discard", discard))
@@ -110,11 +113,12 @@ def _discarded_with(mistake: Callable[[], AbstractContextManager[Any]]) -> Abstr
 def _declined_without_a_trace() -> AbstractContextManager[Any]:
     """What its person declined is deleted as if it had not been found."""
 
-    async def begin(self: Tombstones, user_id: str, memory_ids: Any, *_: Any) -> dict[str, str]:
-        await Memories.of(self.database).delete_proposed(user_id, memory_ids)
-        return {}
+    class NoTombstones(Tombstones):
+        async def begin(self, user_id: str, memory_ids: Any, now: float, event: Any = None) -> dict[str, str]:
+            await Memories.of(self.database).delete_proposed(user_id, memory_ids)
+            return {}
 
-    return _discarded_with(lambda: patch.object(Tombstones, "begin", begin))
+    return _discarded_by("tombstones", NoTombstones)
 
 
 def _kept_without_a_yes() -> AbstractContextManager[Any]:
@@ -135,10 +139,11 @@ def _approved_in_vain() -> AbstractContextManager[Any]:
 def _deleted_with_a_joined_question() -> AbstractContextManager[Any]:
     """A question that ends takes with it what a newer one asks about."""
 
-    async def list_pending(*_: Any) -> list[Any]:
-        return []
+    class NoneWaits(Approvals):
+        async def list_pending(self, user_id: str, tool: str) -> list[Any]:
+            return []
 
-    return _discarded_with(lambda: patch.object(Approvals, "list_pending", list_pending))
+    return _discarded_by("approvals", NoneWaits)
 
 
 def _undone_in_vain() -> AbstractContextManager[Any]:
@@ -194,7 +199,64 @@ def _corrected_and_still_known() -> AbstractContextManager[Any]:
     return patch.object(FirstTurnContext, "is_still_valid", lambda *_: True)
 
 
+def _holds_before_it_replaces() -> AbstractContextManager[Any]:
+    """What was approved holds at once, and then takes the place of others."""
+
+    async def activate_proposed(self: Memories, user_id: str, memory_ids: Any, now: float) -> None:
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": "proposed"}
+        await self.database[COLLECTION].update_many(query, {"$set": {"status": "active"}})
+        await original(self, user_id, memory_ids, now)
+
+    original = Memories.activate_proposed
+    return patch.object(Memories, "activate_proposed", activate_proposed)
+
+
+def _sources_of_withheld_answers_stay() -> AbstractContextManager[Any]:
+    async def exclude_from_prompts(self: Messages, user_id: str, *given: Any) -> None:
+        mine = {"user_id": user_id, "role": "assistant"}
+        before = await self.database[MESSAGES].find(mine, {"steps": 1}).to_list()
+        await original(self, user_id, *given)
+        for each in before:
+            await self.database[MESSAGES].update_one({"_id": each["_id"]}, {"$set": {"steps": each.get("steps", [])}})
+
+    original = Messages.exclude_from_prompts
+    return patch.object(Messages, "exclude_from_prompts", exclude_from_prompts)
+
+
+def _replaced_before_a_yes() -> AbstractContextManager[Any]:
+    """A repetition that its person must approve replaces others at once."""
+
+    async def count_repetition(
+        memories: Any, clock: Any, user_id: str, memory_id: str, said: Memory, *more: Any
+    ) -> Any:
+        unasked = said.model_copy(update={"status": "active"})
+        return await original(memories, clock, user_id, memory_id, unasked, *more)
+
+    original, stack = extract_writer.count_repetition, ExitStack()
+    for module in (changes, extract_writer):
+        stack.enter_context(patch.object(module, "count_repetition", count_repetition))
+    return stack
+
+
+def _two_in_a_turn() -> AbstractContextManager[Any]:
+    """That a turn has remembered something is noted only afterwards."""
+
+    async def once(self: service.MemoryService, find: Any, known: Memory | None, *, ask: bool) -> Any:
+        if self.is_done:
+            return await original(self, find, known, ask=ask)
+        written = await self._write(await find(), known, ask=ask)
+        self.is_done = True
+        return written
+
+    original = service.MemoryService._once
+    return patch.object(service.MemoryService, "_once", once)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _holds_before_it_replaces,
+    _sources_of_withheld_answers_stay,
+    _replaced_before_a_yes,
+    _two_in_a_turn,
     _corrected_and_still_known,
     _approved_in_vain,
     _deleted_with_a_joined_question,
