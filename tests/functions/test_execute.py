@@ -605,7 +605,9 @@ async def test_a_process_killed_while_proposing_again_leaves_one_proposal(
     stage: Stage, services: Services, when: When
 ) -> None:
     async def begin() -> Approval:
-        approval = await asked(services, stage.person())
+        user_id, turn = stage.person(), NewTurn("run", "m1", "Hello", services.clock())
+        await services.conversations.create(user_id, "chat", turn, "default")
+        approval = await asked(services, user_id)
         stage.change_elsewhere(approval.user_id, headline="Engineer")
         return await decided(services, approval)
 

@@ -457,6 +457,7 @@ async def test_at_l3_an_action_runs_without_approval_only_if_the_message_names_a
 async def test_a_change_that_kept_the_version_number_is_not_overwritten(
     stage: Stage, services: Services, user_id: str
 ) -> None:
+    await services.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", services.clock()), "default")
     approval = await asked(services, user_id)
     stage.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": {"headline": "Engineer"}})
     after = await approved(services, approval)
