@@ -83,6 +83,7 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
             await services.partial_answers.save(turn.claim, turn.partial_answer(services.clock()))
 
     cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
+    titled.add_done_callback(lambda task: task.cancelled() or task.exception())  # asyncio logs one that nobody reads
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
         try:
             if turn.has_returned_to_base:  # the previous turns died without reporting it
