@@ -95,13 +95,13 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
     """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals, its drafts
     and its lessons. Raises `NotFound`, and `Unavailable` if the erasure log cannot be written.
 
-    The event is written first, because the document that could contain it is deleted: if the process dies right
-    afterwards, the user repeats the deletion, which writes the same event. Then the conversation is deleted: a running
-    turn notices this, and withdraws its approvals. The other steps run even if the conversation no longer exists, so
-    that a retry completes them.
+    The erasure log is written first, also for a conversation that no longer exists, as it may be in a backup. Then the
+    event, because the document that could contain it is deleted: if the process dies right afterwards, the user repeats
+    the deletion, which writes the same event. Then the conversation is deleted: a running turn notices this, and
+    withdraws its approvals. The other steps run even if the conversation no longer exists, so that a retry completes
+    them.
     """
     now = services.clock()
-    # Even if it no longer exists: it may be in a backup.
     await services.erasure_log.write(user_id, Erasure("conversation", conversation_id))
     with suppress(NotFound):
         run_id = await services.conversations.find_running_run(user_id, conversation_id, now)
