@@ -48,7 +48,7 @@ class Context:
 
 
 Plan = Callable[[Any], Awaitable[Any]]
-"""A tool's call, given its context: what it returns is handed in if it is a proposal."""
+"""A tool's call, given its context: a proposal that it returns is handed in, and a list of some all at once."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,8 @@ class Run:
         made = deps.turn.calls.begin("call", tool, contract, "{}", deps.turn.clock())
         try:
             result = await plan(context)
-            if isinstance(result, Proposal):
-                contract = Contract(result.action.effect, "", 30.0, 10_000, False)
-                result = await _handed_in(context, "call", result, contract)  # type: ignore[arg-type]
+            if isinstance(result, Proposal | list):
+                result = await self._hand_in(context, [result] if isinstance(result, Proposal) else result)
             if made.outcome == "running":
                 made.saw = frozenset(ids_in(result))
                 said = result if isinstance(plan, Looks) else str(result)
@@ -160,6 +159,22 @@ class Run:
             self.text = "That did not work."
         for event in context.emitted:
             yield event
+
+    async def _hand_in(self, context: Context, proposals: list[Proposal]) -> Any:
+        """Hand in the proposals of one step, all at once. Raises the first error."""
+        calls = context.deps.turn.calls
+        handed_in = list[Awaitable[Any]]()
+        for number, each in enumerate(proposals):
+            contract = Contract(each.action.effect, "", 30.0, 10_000, False)
+            call_id = f"call {number}" if number else "call"
+            if number:
+                calls.begin(call_id, "a_tool", contract, "{}", context.deps.turn.clock())
+            handed_in.append(_handed_in(context, call_id, each, contract))  # type: ignore[arg-type]
+        results = await asyncio.gather(*handed_in, return_exceptions=True)
+        for each in results:
+            if isinstance(each, BaseException):
+                raise each
+        return results[0]
 
     def new_messages(self) -> list[ModelMessage]:
         answer = ModelResponse(parts=[TextPart(self.text)], usage=USAGE, model_name="scripted")

@@ -1,6 +1,7 @@
 """The story of chats: turns in two tabs, typed answers, posted decisions, limits, and deleted conversations."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -154,10 +155,15 @@ class ChatStory(Story):
         kind = self.choices.number(4) if kind is None else kind
         proposal, message = self.approvals.new_proposal(tab.person, kind)
 
-        async def propose(_: Any) -> Any:
-            return proposal
+        proposals, words = [proposal], message
+        if self.choices.number(6) == 1:  # two at once
+            also, more = self.approvals.new_proposal(tab.person, self.choices.number(2))
+            proposals, words = [proposal, also], f"{message}. {more}."
 
-        self.say(tab, message, propose, times=self.stage.times())
+        async def propose(_: Any) -> Any:
+            return proposals
+
+        self.say(tab, words, propose, times=self.stage.times())
 
     def answer(self) -> bool | None:
         tabs = [each for each in self.tabs.values() if each.shown and each.person.id not in self.stage.leaving]
@@ -395,8 +401,11 @@ class ChatStory(Story):
                 yield f"a turn went on for {turn.ended - at:.0f} s after it was stopped"
 
     def _unasked(self) -> Iterator[str]:
-        """No tool changes more in a day without asking than its limit."""
+        """A turn changes one thing without asking, and no tool more in a day than its limit."""
         done = [each for each in self.world.approvals if each.decided_by == "level"]
+        for run_id, number in Counter((each.user_id, each.run_id) for each in done).items():
+            if number > 1:
+                yield f"{run_id[1]} changed {number} things without asking"
         for last in done:
             until = last.decided_at or 0.0
             same = [each for each in done if (each.user_id, each.tool) == (last.user_id, last.tool)]

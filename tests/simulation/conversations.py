@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, Invalid, NotFound, OverBudget, TooManyTurns
-from qwestly_agent.stores import conversations, messages
+from qwestly_agent.stores import conversations, memories, messages
 from tests.simulation.chats import ChatStory, deletion_of
 from tests.simulation.database import Document
 from tests.simulation.scheduler import Process
@@ -136,6 +136,13 @@ class ConversationStory(Story):
                 is_sure = process and process.begun < at and not (process.faults or process.is_dead)
                 if is_here and is_sure and not is_anew:
                     yield f"{key} is left of a conversation that was deleted"
+            for key, document in self.world.table(memories.COLLECTION).items():
+                first = self.world.versions[memories.COLLECTION][key][0]
+                source = document.get("source") or {}
+                is_of_it = (document["user_id"], source.get("conversation_id")) == (user_id, where)
+                is_read = first.process and first.process.name.startswith("store of") and not first.process.faults
+                if is_of_it and is_read and not is_anew and any(removed < first.at for removed, _ in gone):
+                    yield f"{key[:9]} was learnt from a conversation that was deleted before"
             for key, versions in self.world.records.items():
                 history = written(versions)
                 asking, first = versions[0].process, history[0][1]

@@ -16,6 +16,7 @@ from qwestly_agent.grounding.model import Quote
 from qwestly_agent.stores import drafts
 from qwestly_agent.stores.drafts import Draft, pipeline_id_of
 from qwestly_agent.workflow_state import States, dispatch
+from tests.simulation.approvals import ApprovalStory
 from tests.simulation.aws import TokenAnswer, new_task_token
 from tests.simulation.story import SKEW, Story, written
 from tests.simulation.world import BEGINS
@@ -53,6 +54,7 @@ class Execution:
 
 @dataclass
 class ExecutionStory(Story):
+    approvals: ApprovalStory
     executions: list[Execution] = field(default_factory=list[Execution])
     token_of: dict[str, Execution] = field(default_factory=dict[str, Execution])
     """Executions, by task token."""
@@ -60,7 +62,7 @@ class ExecutionStory(Story):
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return ((3, self.draft_card), (1, self.ask_again), (1, self.stop))
+        return ((3, self.draft_card), (1, self.draft_and_decide), (1, self.ask_again), (1, self.stop))
 
     # --- what happens ---
 
@@ -70,6 +72,23 @@ class ExecutionStory(Story):
         draft_id = f"draft-{number}"
         execution = Execution(number, person.id, {"draft_id": draft_id, "run_id": pipeline_id_of(draft_id)})
         self.begin(execution, partial(self._run, execution, where))
+
+    def draft_and_decide(self) -> None:
+        """A card was drafted, and its person, who looks at the queue, decides as soon as it is there."""
+        self.draft_card()
+        verb = self.choices.one(("approve", "approve", "reject"))
+        gap = self.choices.one((0.005, 0.02, 0.1))
+        draft_id = self.executions[-1].draft_id
+
+        async def run() -> None:
+            for _ in range(50):
+                await asyncio.sleep(gap)
+                asked = [each for each in self.world.approvals if each.draft_id == draft_id]
+                if asked:
+                    self.approvals.decide_on(asked[0], verb, "queue", asked[0])
+                    return
+
+        self.stage.go_on(run())
 
     def begin(self, execution: Execution, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def run() -> None:

@@ -36,8 +36,6 @@ class Fact:
     person: Person
     is_sensitive: bool
     replaces: "Fact | None" = None
-    retells: "Fact | None" = None
-    """What this says in other words."""
     said: list[Process[Any]] = field(default_factory=list[Process[Any]])
     """Processes in which the person said it."""
     forgotten: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
@@ -71,7 +69,7 @@ class MemoryStory(Story):
             (3, self.correct),
             (2, self.correct_in_chat),
             (4, self.correct_and_undo),
-            (2, self.correct_beside_a_turn),
+            (4, self.change_beside_a_turn),
             (4, self.forget),
             (2, self.forget_in_chat),
             (5, self.undo),
@@ -102,7 +100,7 @@ class MemoryStory(Story):
         text = fact.text.replace(*words)
         if found := next((each for each in self.facts if each.text == text), None):
             return found
-        again = Fact(text, fact.person, fact.is_sensitive, retells=fact)
+        again = Fact(text, fact.person, fact.is_sensitive)
         self.facts.append(again)
         return again
 
@@ -187,14 +185,15 @@ class MemoryStory(Story):
         self.stage.go_on(run())
         return None
 
-    def correct_beside_a_turn(self) -> bool | None:
-        """Correct what a turn is about to tell its model, and go on with that conversation."""
+    def change_beside_a_turn(self) -> bool | None:
+        """Correct or forget what a turn is about to tell its model, and go on with that conversation."""
         if not (found := self._some("active")):
             return False
         person = found[1].person
         tab = Tab(person, self.choices.one((*CONVERSATIONS, f"noon {self.chats.said}")))
         talk = partial(self.chats.say, tab, f"Hello from {person.name} {self.chats.said}")
-        self.stage.rivals(talk, partial(self.correct, found))
+        acts = [talk, partial(self.choices.one((self.correct, self.forget)), found)]
+        self.stage.rivals(*(acts if self.choices.number(2) else reversed(acts)))
 
         async def run() -> None:
             await asyncio.sleep(self.choices.one((3.0, 12.0)))
@@ -309,6 +308,13 @@ class MemoryStory(Story):
         if not documents:
             return None
         return self._with_fact(self.choices.one(documents))
+
+    def some_of(self, person: Person) -> tuple[Document, Fact]:
+        """Something that is remembered of somebody, who has told something."""
+        known = self.world.table(memories.COLLECTION).values()
+        return self._with_fact(
+            self.choices.one([each for each in known if each["status"] == "active" and each["user_id"] == person.id])
+        )
 
     def active(self) -> list[Fact]:
         """What is remembered."""
@@ -520,7 +526,8 @@ class MemoryStory(Story):
                 yield f"“{fact.text}” was undone, and is remembered"
             old = fact.replaces
             rivals = [each for each in self.facts if each.replaces is old and each is not fact]
-            if old is None or old.forgotten or old.undone or rivals or old.read or fact.forgotten:
+            # A correction of what is undone at that moment takes its place.
+            if old is None or old.forgotten or old.undone or rivals or old.read or fact.forgotten or fact.corrected:
                 continue
             then = [each["status"] for at, each in self._history(old) if at <= ended]
             if then[-1:] == ["superseded"]:

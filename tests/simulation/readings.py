@@ -1,5 +1,6 @@
 """The story of conversations that are read for memories, by executions that ask about what is sensitive."""
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from qwestly_agent.memory.notes import Note
 from qwestly_agent.stores import conversations, memories
 from qwestly_agent.stores.memories import READABLE
 from qwestly_agent.stores.memory_work import Batch
+from tests.simulation.agent import in_one_wording
 from tests.simulation.chats import Tab
 from tests.simulation.executions import Execution, ExecutionStory
 from tests.simulation.memories import Fact, MemoryStory
@@ -34,7 +36,7 @@ class ReadingStory(Story):
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
-        return ((3, self.read), (4, self.read_again), (2, self.read_otherwise))
+        return ((3, self.read), (3, self.read_again), (3, self.forget_and_read), (2, self.read_otherwise))
 
     # --- what happens ---
 
@@ -53,6 +55,21 @@ class ReadingStory(Story):
         gone = [each for each in known if each.forgotten or each.undone]
         fact = self.choices.one(gone or known)
         self._begin(tab, self.memories.reworded(fact) if self.choices.number(2) else fact)
+        return None
+
+    def forget_and_read(self) -> bool | None:
+        """Something is forgotten or undone, and a conversation is read that says it, perhaps in other words."""
+        if not (tab := self._some_tab(self.memories.active())):
+            return False
+        found = self.memories.some_of(tab.person)
+        self.choices.one((self.memories.forget, self.memories.undo))(found)
+
+        async def run() -> None:
+            await asyncio.sleep(self.choices.one((12.0, 61.0)))
+            if tab.person.id not in self.stage.leaving:
+                self._begin(tab, self.memories.reworded(found[1]) if self.choices.number(4) != 1 else found[1])
+
+        self.stage.go_on(run())
         return None
 
     def read_otherwise(self) -> bool | None:
@@ -178,8 +195,9 @@ class ReadingStory(Story):
             at = next((at for at, each in history if each["status"] == "forgotten"), None)
             text = next((each["content"] for _, each in history if each.get("content")), "")
             if at is not None and history[-1][1]["status"] == "forgotten":
-                place = history[0][1]["user_id"], text
-                gone[place] = min(gone.get(place, at), at)
+                for wording in (text, in_one_wording(text)):
+                    place = history[0][1]["user_id"], wording
+                    gone[place] = min(gone.get(place, at), at)
         for key, versions in self.world.versions[memories.COLLECTION].items():
             process, last = versions[0].process, versions[-1].document
             if not (last and last["status"] in READABLE and process and process.name.startswith("store of")):
@@ -187,6 +205,10 @@ class ReadingStory(Story):
             since = gone.get((last["user_id"], last["content"]), float("inf"))
             if process.begun > since + SKEW and not process.faults:
                 yield f"{key[:9]} was forgotten, and learnt again"
+            since = gone.get((last["user_id"], in_one_wording(last["content"])), float("inf"))
+            is_unasked = written(versions)[0][1]["status"] == "active"
+            if process.begun > since + SKEW and not process.faults and is_unasked:
+                yield f"{key[:9]} was forgotten, and learnt again in other words, though nobody was asked"
 
 
 async def _found(services: Any, execution: Execution, fact: Fact) -> None:

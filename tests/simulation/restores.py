@@ -15,11 +15,10 @@ from infra.restore import KEYS_GONE, MARGIN_SECONDS, Check
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import hash_of
 from qwestly_agent.domain.approval import EVERYBODY, FINAL
-from qwestly_agent.stores import approvals, collections, conversations, messages
+from qwestly_agent.stores import approvals, collections, conversations, memories, messages
 from qwestly_agent.stores.user_data import user_collections
 from tests.simulation.accounts import AccountStory
 from tests.simulation.approvals import ApprovalStory
-from tests.simulation.aws import SentMail
 from tests.simulation.chats import ChatStory
 from tests.simulation.database import Document
 from tests.simulation.mails import LINK, kind_of
@@ -143,11 +142,22 @@ class RestoreStory(Story):
             if ended > self.at and not is_anew and (here or said):
                 yield f"{user_id}'s conversation {where} was deleted, and is back"
         yield from (f"after the restore, {each}" for each in self.memories.forgotten())
+        remembered = {
+            each.get("content")
+            for each in self.world.table(memories.COLLECTION).values()
+            if each["status"] in memories.READABLE
+        }
+        for fact in self.memories.facts:
+            begun, ended = fact.undone[-1] if fact.undone else (0.0, 0.0)
+            is_said_again = fact.read or any(each.begun >= begun or each.ended < 0 for each in fact.said)
+            if ended > self.at and fact.text in remembered and not is_said_again:
+                yield f"“{fact.text}” was undone, and is back"
 
     def _asked_again(self) -> Iterator[str]:
         """Nothing is asked that is done already or that nobody waits for, and nothing can be undone twice."""
         done = {each.act for each in self.world.effects if KEYS_GONE not in self.told}
-        undone = {self._undoes.get(each) for each in done}
+        undoes = self._undoes()
+        undone = {undoes.get(each) for each in done}
         for each in self.world.approvals:
             if each.status == "pending" and each.id in done:
                 yield f"{each.id[:9]} is asked again, and was done"
@@ -158,7 +168,6 @@ class RestoreStory(Story):
                 if token not in self.world.aws.waiting:
                     yield f"{each.id[:9]} is asked for an execution that has ended"
 
-    @property
     def _undoes(self) -> dict[str, str]:
         """What each undo undoes, also of those that the restore has lost."""
         return {key: written(versions)[0][1]["undoes"] for key, versions in self.world.records.items()}
@@ -168,7 +177,8 @@ class RestoreStory(Story):
         for act, number in Counter(each.act for each in self.world.effects).items():
             if number > 1 and KEYS_GONE not in self.told:
                 yield f"{act[:9]} was done {number} times"
-        of = Counter(undoes for each in self.world.effects if (undoes := self._undoes.get(each.act)))
+        undoes = self._undoes()
+        of = Counter(undone for each in self.world.effects if (undone := undoes.get(each.act)))
         for act, number in of.items():
             if number > 1:
                 yield f"{act[:9]} was undone {number} times"
@@ -176,17 +186,17 @@ class RestoreStory(Story):
     def _mailed_again(self) -> Iterator[str]:
         """A mail about what the backup has is sent once; what was asked since is lost, and may be asked anew."""
         kept = (self.backup or {})[approvals.COLLECTION]
-        before = {self._subject(each) for each in self.world.aws.mails if each.at <= self.until}
+        # The approval of each link, by its hash.
+        of = {
+            link.rpartition(":")[2]: key
+            for key, versions in self.world.records.items()
+            for _, each in written(versions)
+            for link in each["links"]
+        }
+        before = set[tuple[str | None, str]]()
         for each in self.world.aws.mails:
-            again = self._subject(each)
-            if each.at > self.until and again in before and again[0] in kept:
-                yield f"{again[0][:9]} was mailed again, as {again[1]}"
-
-    def _subject(self, mail: SentMail) -> tuple[str, str]:
-        """The approval that the mail is about, and its kind."""
-        hashed = {hash_of(each) for each in LINK.findall(mail.text)}
-        for key, versions in self.world.records.items():
-            known = {link.rpartition(":")[2] for _, each in written(versions) for link in each["links"]}
-            if known & hashed:
-                return key, kind_of(mail)
-        return "nothing", kind_of(mail)
+            key = next((of[hashed] for link in LINK.findall(each.text) if (hashed := hash_of(link)) in of), None)
+            if each.at <= self.until:
+                before.add((key, kind_of(each)))
+            elif key and key in kept and (key, kind_of(each)) in before:
+                yield f"{key[:9]} was mailed again, as {kind_of(each)}"

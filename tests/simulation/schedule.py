@@ -60,7 +60,7 @@ class Schedule:
         self.stage = Stage(self.world)
         self.approvals = ApprovalStory(self.stage)
         self.accounts, self.brakes = AccountStory(self.stage, self.approvals), BrakeStory(self.stage)
-        self.mails, self.executions = MailStory(self.stage), ExecutionStory(self.stage)
+        self.mails, self.executions = MailStory(self.stage), ExecutionStory(self.stage, self.approvals)
         self.chats = ChatStory(self.stage, self.approvals)
         self.memories = MemoryStory(self.stage, self.approvals, self.chats)
         self.readings = ReadingStory(self.stage, self.memories, self.executions)
@@ -135,7 +135,7 @@ class Schedule:
                 gone = [*self.memories.acts, *self.memories.acts, *self.chats.acts, *self.accounts.rare_acts]
                 return [*asked, *gone, *self.restores.acts]
             case 8:
-                otherwise = [(4, self.readings.read_otherwise), (4, self.readings.read_again)]
+                otherwise = [(10, self.readings.read_otherwise), (4, self.readings.forget_and_read)]
                 return [*self.memories.acts, *otherwise, (8, self.memories.undo), (8, self.memories.decide)]
             case _:
                 every = [act for story in self.stories for act in story.acts]

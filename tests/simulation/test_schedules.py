@@ -33,7 +33,7 @@ EARLY = (
     "approved in vain",
     "erased with others",
 )
-"""Planted mistakes that are found within a second. The night looks for all others."""
+"""Planted mistakes that are found soon. The night looks for all others."""
 LATE = (pytest.mark.thorough, pytest.mark.nightly)
 
 

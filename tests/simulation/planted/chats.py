@@ -8,6 +8,7 @@ from unittest.mock import patch
 from qwestly_agent import account
 from qwestly_agent.approvals import act
 from qwestly_agent.approvals.act import VERBS
+from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.chat import turn_store
 from qwestly_agent.chat.routers import conversations as routes
@@ -143,7 +144,18 @@ def _deleted_once_only() -> AbstractContextManager[Any]:
     return patch.object(routes, "delete", delete)
 
 
+def _two_unasked_at_once() -> AbstractContextManager[Any]:
+    """Of what a turn does without asking only what came before counts, not what goes on beside."""
+
+    async def is_requested(self: Proposer, proposal: Any) -> bool:
+        return not self.unasked and await original(replace(self, unasked=[]), proposal)
+
+    original = Proposer._is_requested
+    return patch.object(Proposer, "_is_requested", is_requested)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _two_unasked_at_once,
     _deleted_once_only,
     _made_again_without_its_note,
     _yes_of_another_tab,

@@ -86,7 +86,17 @@ def _never_given_up() -> AbstractContextManager[Any]:
     return patch.object(end, "give_up", give_up)
 
 
+def _draft_waits_again() -> AbstractContextManager[Any]:
+    """A state that asks has the draft wait, whatever became of it meanwhile."""
+
+    async def update_unless_moved(self: Drafts, known: Any, now: float, **fields: Any) -> None:
+        await self.update(known.user_id, known.id, now, **fields)
+
+    return patch.object(Drafts, "update_unless_moved", update_unless_moved)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _draft_waits_again,
     _never_given_up,
     _first_token_kept,
     _draft_left_waiting,

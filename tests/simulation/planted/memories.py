@@ -252,7 +252,30 @@ def _two_in_a_turn() -> AbstractContextManager[Any]:
     return patch.object(service.MemoryService, "_once", once)
 
 
+def _read_in_the_middle_of_a_forgetting() -> AbstractContextManager[Any]:
+    """A turn looks for what was forgotten since it began, and not for what is being forgotten."""
+
+    async def forgotten_since(self: Tombstones, user_id: str, moment: float) -> bool:
+        query = {"user_id": user_id, "withdrawn_at": {"$gte": moment}, "status": "forgotten"}
+        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
+
+    return patch.object(Tombstones, "forgotten_since", forgotten_since)
+
+
+def _learnt_from_what_is_deleted() -> AbstractContextManager[Any]:
+    """Nobody looks whether a conversation is still there after what it said was stored."""
+    return patch.object(extract_writer, "check_still_exists", nothing)
+
+
+def _undone_without_a_line_in_the_log() -> AbstractContextManager[Any]:
+    """A restore does not know what was undone."""
+    return patch.object(changes, "log_forgetting", nothing)
+
+
 PLANTS: tuple[Plant, ...] = (
+    _learnt_from_what_is_deleted,
+    _undone_without_a_line_in_the_log,
+    _read_in_the_middle_of_a_forgetting,
     _holds_before_it_replaces,
     _sources_of_withheld_answers_stay,
     _replaced_before_a_yes,
