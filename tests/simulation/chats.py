@@ -156,9 +156,14 @@ class ChatStory(Story):
         proposal, message = self.approvals.new_proposal(tab.person, kind)
 
         proposals, words = [proposal], message
-        if self.choices.number(6) == 1:  # two at once
-            also, more = self.approvals.new_proposal(tab.person, self.choices.number(2))
-            proposals, words = [proposal, also], f"{message}. {more}."
+        match self.choices.number(8):
+            case 1:  # two at once
+                also, more = self.approvals.new_proposal(tab.person, self.choices.number(2))
+                proposals, words = [proposal, also], f"{message}. {more}."
+            case 2:  # one, twice
+                proposals = [proposal, proposal]
+            case _:
+                pass
 
         async def propose(_: Any) -> Any:
             return proposals

@@ -45,6 +45,14 @@ class ReadingStory(Story):
         if not (tab := self._some_tab()):
             return False
         self._begin(tab, self.memories.new_fact(tab.person, is_sensitive=self.choices.number(3) > 0))
+        if self.choices.number(4) == 1:  # and deleted at that moment
+            gap = self.choices.one((0.05, 0.1, 0.2, 0.3))
+
+            async def run() -> None:
+                await asyncio.sleep(gap)
+                self.memories.chats.delete(tab)
+
+            self.stage.go_on(run())
         return None
 
     def read_again(self) -> bool | None:

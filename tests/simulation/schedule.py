@@ -132,7 +132,8 @@ class Schedule:
                 return [*erasing, *erasures, *self.memories.acts, *others]
             case 7:
                 asked = [*approvals, *[(4 * weight, act) for weight, act in self.executions.acts]]
-                gone = [*self.memories.acts, *self.memories.acts, *self.chats.acts, *self.accounts.rare_acts]
+                undone = [(8, self.memories.undo)]
+                gone = [*self.memories.acts, *self.memories.acts, *undone, *self.chats.acts, *self.accounts.rare_acts]
                 return [*asked, *gone, *self.restores.acts]
             case 8:
                 otherwise = [(10, self.readings.read_otherwise), (4, self.readings.forget_and_read)]

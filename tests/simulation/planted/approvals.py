@@ -151,7 +151,7 @@ def _not_known_is_not_done() -> AbstractContextManager[Any]:
     """Count an uncertain effect as not done if its key is not known yet."""
 
     async def find_out(services: Any, approval: Approval) -> Approval:
-        outcome = await execute._outcome_of(services.candidate_app, approval)
+        outcome = await execute._outcome_of(services, approval)
         if isinstance(outcome, Done):
             return await execute._conclude(services, approval, outcome)
         return await execute._end(services, approval, "failed", "Nothing was done.")

@@ -97,16 +97,16 @@ def _stopped_in_vain() -> AbstractContextManager[Any]:
 def _cost_not_counted() -> AbstractContextManager[Any]:
     """The cost of a turn is not counted."""
 
-    async def settle(self: Usage, user_id: str, run_id: str, spent: Any, load: Any, now: float) -> None:
-        await original(self, user_id, run_id, {}, load, now)
+    async def settle(self: Usage, user_id: str, run_id: str, spent: Any, load: Any, now: float) -> bool:
+        return await original(self, user_id, run_id, {}, load, now)
 
     original = Usage.settle
     return patch.object(Usage, "settle", settle)
 
 
 def _cost_counted_twice() -> AbstractContextManager[Any]:
-    async def settle(self: Usage, user_id: str, run_id: str, spent: Any, load: Any, now: float) -> None:
-        await original(self, user_id, run_id, {name: 2 * each for name, each in spent.items()}, load, now)
+    async def settle(self: Usage, user_id: str, run_id: str, spent: Any, load: Any, now: float) -> bool:
+        return await original(self, user_id, run_id, {name: 2 * each for name, each in spent.items()}, load, now)
 
     original = Usage.settle
     return patch.object(Usage, "settle", settle)
