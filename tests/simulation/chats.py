@@ -348,7 +348,8 @@ class ChatStory(Story):
                 if other is not each.process
                 and other.begun < ended
                 and not (0 <= other.ended < begun)
-                and not other.name.startswith(("sweep", "act for turn"))
+                and not other.name.startswith("act for turn")
+                and any(named in other.name for named in (each.tab.person.name, each.asked_about[:9], "everybody"))
             ]
             then = [document["status"] for at, document in versions if at <= ended]
             if not others and then[-1:] == ["pending"]:
