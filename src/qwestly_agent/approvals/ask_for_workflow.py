@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.ask import Proposal, ProposalContext, create_approval
 from qwestly_agent.approvals.autonomy import gate
-from qwestly_agent.approvals.end import expire_left_behind, notify_with_token, without_forgotten
+from qwestly_agent.approvals.end import expire_left_behind, is_left_behind, notify_with_token, without_forgotten
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
@@ -64,7 +64,7 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
     approval = await create_approval(services, question.id, question.proposal, context, answer)
     approval = await _kept_newest(services.approvals, approval, context)
     approval = await without_forgotten(services, approval)
-    if approval.status == "pending" and await _is_left_behind(services, approval):
+    if approval.status == "pending" and await is_left_behind(services, approval):
         await expire_left_behind(services, approval)
         return await services.approvals.get(user_id, approval.id)
     if approval.status != "pending":  # decided before this repeated invocation
@@ -73,12 +73,6 @@ async def request_approval(services: Services, given: dict[str, Any], make_reque
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
         await services.drafts.update_unless_moved(question.draft, services.clock(), **told)
     return approval
-
-
-async def _is_left_behind(services: Services, approval: Approval) -> bool:
-    """True if the conversation in which it waits was deleted."""
-    where = approval.conversation_id
-    return where is not None and not await services.conversations.exists(approval.user_id, where)
 
 
 async def _kept_newest(approvals: Approvals, approval: Approval, context: ProposalContext) -> Approval:

@@ -171,9 +171,14 @@ async def expire_left_behind(services: Services, approval: Approval) -> None:
     """Expire an approval that was written after the deletion of its conversation had ended the pending ones. Also
     detach it from the conversation, unless another turn has started that conversation again."""
     await expire_deleted(services, approval)
-    whose, where = approval.user_id, approval.conversation_id
-    if where and not await services.conversations.exists(whose, where):
-        await services.approvals.forget_conversation(whose, where)
+    if approval.conversation_id and await is_left_behind(services, approval):
+        await services.approvals.forget_conversation(approval.user_id, approval.conversation_id)
+
+
+async def is_left_behind(services: Services, approval: Approval) -> bool:
+    """True if the conversation in which it waits was deleted."""
+    where = approval.conversation_id
+    return where is not None and not await services.conversations.exists(approval.user_id, where)
 
 
 async def end_execution(services: Services, approval: Approval) -> Approval:

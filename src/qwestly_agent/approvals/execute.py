@@ -16,6 +16,7 @@ from qwestly_agent.approvals.end import (
     expire_left_behind,
     finish,
     has_forgotten_source,
+    is_left_behind,
     work_of,
 )
 from qwestly_agent.approvals.seal import end_unsealed, is_undo_sealed, sealed
@@ -278,7 +279,7 @@ async def _ask_again(services: Services, approval: Approval) -> Approval:
         answer = "queue" if approval.answer == "run" else approval.answer
         again_id = f"ap_{sha256_hex(approval.id, 'again')[:32]}"
         asked = await create_approval(services, again_id, proposal, again, answer)
-        if again.conversation_id and not await services.conversations.exists(asked.user_id, again.conversation_id):
+        if await is_left_behind(services, asked):
             await expire_left_behind(services, asked)
         if work := work_of(services, approval):
             await work.move_approval(approval.user_id, approval.id, again_id)

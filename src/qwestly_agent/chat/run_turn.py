@@ -83,7 +83,8 @@ async def run_turn(services: ChatServices, turn: Turn) -> AsyncIterator[NativeEv
             await services.partial_answers.save(turn.claim, turn.partial_answer(services.clock()))
 
     cancellation, titled = Cancellation(), asyncio.ensure_future(_title(services, turn))
-    titled.add_done_callback(lambda task: task.cancelled() or task.exception())  # asyncio logs one that nobody reads
+    # A turn that cannot be stored never looks at its title, and asyncio would log the error.
+    titled.add_done_callback(lambda task: task.cancelled() or task.exception())
     with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
         try:
             if turn.has_returned_to_base:  # the previous turns died without reporting it

@@ -53,6 +53,8 @@ class Step(BaseModel):
 
 WITHOUT_TEXTS: Mapping[str, Any] = {"arguments": "{}", "problem": None, "sources": ()}
 """The fields of a step that may contain something forgotten, emptied."""
+UNSEEN: Mapping[str, Any] = {"withheld": True, "model_messages": "[]"}
+"""The fields of an answer that is excluded from prompts."""
 
 
 class Problem(BaseModel):
@@ -114,7 +116,7 @@ class Message(BaseModel):
     def excluded(self) -> "Message":
         """Return it as it is stored once it contains something forgotten."""
         steps = tuple(each.model_copy(update=WITHOUT_TEXTS) for each in self.steps)
-        return self.model_copy(update={"withheld": True, "model_messages": "[]", "steps": steps})
+        return self.model_copy(update={**UNSEEN, "steps": steps})
 
 
 def sources_of(steps: Iterable[Step]) -> list[Source]:
@@ -437,8 +439,7 @@ class Messages(Store):
 
     async def _exclude_answers(self, user_id: str, answers: Sequence[Document]) -> None:
         mine, messages = {"user_id": user_id}, self.database[COLLECTION]
-        unseen = {"withheld": True, "model_messages": "[]"}
-        await messages.update_many({**mine, "_id": {"$in": [each["_id"] for each in answers]}}, {"$set": unseen})
+        await messages.update_many({**mine, "_id": {"$in": [each["_id"] for each in answers]}}, {"$set": UNSEEN})
         for each in answers:
             if steps := [{**step, **WITHOUT_TEXTS} for step in each.get("steps", ())]:
                 await messages.update_one({**mine, "_id": each["_id"]}, {"$set": {"steps": steps}})
