@@ -291,14 +291,17 @@ async def _end(
     services: Services, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
 ) -> Approval:
     now = services.clock()
-    if status == "done":  # before the record says so: after a crash here it is repeated
+    # First what hangs on it: after a crash before the record says so, all of this is repeated.
+    await _tell_draft(services.drafts, approval.ended(status, now, outcome, result), now)
+    if status == "done":
         action, args = _action_of(services, approval)
         if action.on_done:
             await action.on_done(services, approval, args)
         if approval.undoes:
             await link_undo(services.approvals, approval)
-    ended, _ = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
-    await _tell_draft(services.drafts, ended, now)
+    ended, is_ours = await _put(services.approvals, approval, lambda record: record.ended(status, now, outcome, result))
+    if not is_ours:
+        await _tell_draft(services.drafts, ended, now)
     if outcome == STOPPED:
         await services.runs.record_stopped(ended.user_id, ended.id, now)
     if ended.status in FINAL and await has_forgotten_source(services, ended):
