@@ -100,15 +100,19 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
     the deletion, which writes the same event. Then the conversation is deleted: a running turn notices this, and
     withdraws its approvals. The other steps run even if the conversation no longer exists, so that a retry completes
     them.
+
+    An erasure of the account at the same moment erases the mark of this deletion, which then removes what it wrote.
     """
-    now = services.clock()
+    now, runs = services.clock(), services.runs
+    event, stopped = of_conversation(user_id, conversation_id, now), ""
     await services.erasure_log.write(user_id, Erasure("conversation", conversation_id))
+    mark = await runs.begin(user_id, event.id, now, seconds=0.0)  # no brake waits for it
     with suppress(NotFound):
         run_id = await services.conversations.find_running_run(user_id, conversation_id, now)
         with suppress(PyMongoError):  # deletion matters more than its event
-            await services.activity.add(of_conversation(user_id, conversation_id, now))
+            await services.activity.add(event)
         if run_id:  # the brake could no longer find it by its lease
-            await services.runs.begin(user_id, run_id, now, LEASE_SECONDS)
+            stopped = await runs.begin(user_id, run_id, now, LEASE_SECONDS)
     try:
         await services.conversations.delete(user_id, conversation_id)
     finally:
@@ -121,3 +125,6 @@ async def delete(services: Services, user_id: str, conversation_id: str) -> None
             user_id, [each.id for each in await services.unchecked.list_of_conversation(user_id, conversation_id)]
         )
         await services.tool_calls.forget(user_id, conversation_id)
+        if not await runs.end(user_id, mark):
+            await services.activity.remove(user_id, event.id)
+            await runs.end(user_id, stopped)

@@ -34,6 +34,10 @@ class Activity(Store):
         """Add an event that belongs to no document to the feed (idempotent)."""
         await add_event(self.database, event)
 
+    async def remove(self, user_id: str, event_id: str) -> None:
+        """Remove an event of a user who was erased when it was added."""
+        await self.database[COLLECTION].delete_one({"_id": event_id, "user_id": user_id})
+
     async def copied_since(self, user_id: str, moment: datetime, limit: int) -> list[CopiedEvent]:
         """List events copied since `moment`, in the order of copying."""
         query = {**_seen_by(user_id), "copied_at": {"$gte": moment}}

@@ -64,9 +64,10 @@ class Runs(Store):
         await self.database[COLLECTION].insert_one({"_id": key, **run})
         return key
 
-    async def end(self, user_id: str, key: str) -> None:
-        """Delete the record of a run that was not stopped."""
-        await self.database[COLLECTION].delete_one({"_id": key, "user_id": user_id})
+    async def end(self, user_id: str, key: str) -> bool:
+        """Delete the record of a run that was not stopped. Returns False if there is none any more."""
+        deleted = await self.database[COLLECTION].delete_one({"_id": key, "user_id": user_id})
+        return deleted.deleted_count == 1
 
     async def end_stopped_by_brake(self, user_id: str, key: str, now: float) -> None:
         """Record that the brake stopped this run."""
