@@ -185,17 +185,19 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
     try:
         memory = await services.memories.get(user_id, memory_id)
     except NotFound:  # also when an unfinished undo is retried
+        await _restore_replaced(services.memories, user_id, memory_id)
         await services.tombstones.end(user_id, [memory_id], services.clock())
         raise
     if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
         raise Invalid(_NO_UNDO)
     await pause.check(services.signals, user_id)
     await log_forgetting(services, user_id, [memory_id])
-    replaced = await services.memories.list_replaced_by(user_id, [memory_id])
     # Restore first: if the process dies in between, both are active and the undo can be repeated.
-    restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]
+    restored = await _restore_replaced(services.memories, user_id, memory_id)
     event = of_memory("undone", user_id, memory_id, services.clock())
     corrected = await services.tombstones.begin(user_id, [memory_id], services.clock(), event)
+    # A consolidation may have replaced others meanwhile; from here on, it sees that this memory is gone.
+    restored += await _restore_replaced(services.memories, user_id, memory_id)
     await services.tombstones.end(user_id, [memory_id], services.clock())
     if newer := corrected.get(memory_id):  # the user corrected it at the same moment
         for each in restored:
@@ -203,6 +205,12 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
     await services.conversations.drop_contexts(user_id)
     held = await services.memories.get_many(user_id, [each.id for each in restored])
     return [each for each in held if each.status == "active"]
+
+
+async def _restore_replaced(memories: Memories, user_id: str, memory_id: str) -> list[Memory]:
+    """Reactivate the memories that this one had replaced; return them."""
+    replaced = await memories.list_replaced_by(user_id, [memory_id])
+    return [each for each in replaced if await memories.restore(user_id, each.id, memory_id)]
 
 
 async def explain(conversations: Conversations, memories: Memories, user_id: str, memory_id: str) -> Provenance:
