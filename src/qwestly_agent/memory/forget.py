@@ -246,7 +246,7 @@ async def forget(services: Services, user_id: str, memory_ids: Collection[str]) 
         published |= dict.fromkeys(done.published)
         hashes |= done.hashes
         again = [done.replaced[each] for each in held if each in done.replaced]
-        left = await services.memories.find_lineage(user_id, [*memory_ids, *again], hashes)
+        left = await services.memories.find_lineage(user_id, [*memory_ids, *gone, *again], hashes)
     return Forgotten(tuple(gone), tuple(published))
 
 
