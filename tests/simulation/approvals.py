@@ -16,7 +16,7 @@ from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.sweep import NOTIFY_SECONDS, sweep
 from qwestly_agent.base.errors import ChangedMeanwhile
 from qwestly_agent.domain.activity import of_approval
-from qwestly_agent.domain.approval import FINAL, MOVES, PRIVATE, UNDO_SECONDS, Approval, Verb, sha256_hex
+from qwestly_agent.domain.approval import FINAL, MOVES, PRIVATE, SENT, UNDO_SECONDS, Approval, Verb, sha256_hex
 from qwestly_agent.profile import INGEST_LINKEDIN_PROFILE, UPDATE_PREFERENCE, UPDATE_PROFILE, UPDATE_PROFILE_FIELD
 from qwestly_agent.stores import activity, jobs, user_settings
 from qwestly_agent.stores.approvals import Approvals
@@ -330,8 +330,9 @@ class ApprovalStory(Story):
                 yield f"{key[:9]} was undone by {', '.join(each.id[:9] for each in found)}"
             for process in self.world.scheduler.processes:
                 is_refused = process.name == f"undo {key[:9]}" and isinstance(process.error, ChangedMeanwhile)
-                states = [were(self._statuses(each.id), process.begun, process.begun)[-1] for each in found]
-                if is_refused and set(states) & {"approved", "executing", "accepted", "unknown", "done"}:
+                ended = max(process.begun, process.ended)
+                states = [{*were(self._statuses(each.id), process.begun, ended)} for each in found]
+                if is_refused and any(each <= {"approved", "executing", *SENT, "done"} for each in states):
                     yield f"{key[:9]} could not be undone, and its undo was {states}"
 
     def _permission(self, key: str, every: list[Version]) -> Iterator[str]:

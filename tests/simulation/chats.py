@@ -155,15 +155,12 @@ class ChatStory(Story):
         kind = self.choices.number(4) if kind is None else kind
         proposal, message = self.approvals.new_proposal(tab.person, kind)
 
-        proposals, words = [proposal], message
-        match self.choices.number(8):
-            case 1:  # two at once
-                also, more = self.approvals.new_proposal(tab.person, self.choices.number(2))
-                proposals, words = [proposal, also], f"{message}. {more}."
-            case 2:  # one, twice
-                proposals = [proposal, proposal]
-            case _:
-                pass
+        proposals, words, many = [proposal], message, self.choices.number(8)
+        if many == 1:  # two at once
+            also, more = self.approvals.new_proposal(tab.person, self.choices.number(2))
+            proposals, words = [proposal, also], f"{message}. {more}."
+        elif many == 2:  # one, twice
+            proposals = [proposal, proposal]
 
         async def propose(_: Any) -> Any:
             return proposals

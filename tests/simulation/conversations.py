@@ -122,10 +122,15 @@ class ConversationStory(Story):
             here = f"{user_id}:{where}"
             begun_anew = self.world.table(conversations.COLLECTION).get(here, {}).get("created_at")
             is_anew = bool(begun_anew and begun_anew.timestamp() > BEGINS + at - SKEW)
-            gone = [
-                (version.at, (version.document or {}).get("turns", {}))
+            removed = [
+                (version.at, version.document or {})
                 for collection, version in self.world.removed_by
                 if collection == conversations.COLLECTION and (version.document or {}).get("_id") == here
+            ]
+            lives = [
+                (begun.timestamp() - BEGINS - SKEW, ended)
+                for ended, document in removed
+                if (begun := document.get("created_at"))
             ]
             if user_id in self.stage.leaving:
                 continue
@@ -141,7 +146,8 @@ class ConversationStory(Story):
                 source = document.get("source") or {}
                 is_of_it = (document["user_id"], source.get("conversation_id")) == (user_id, where)
                 is_read = first.process and first.process.name.startswith("store of") and not first.process.faults
-                if is_of_it and is_read and not is_anew and any(removed < first.at for removed, _ in gone):
+                was_there = any(begun <= first.at <= ended for begun, ended in lives)
+                if is_of_it and is_read and not is_anew and lives and not was_there:
                     yield f"{key[:9]} was learnt from a conversation that was deleted before"
             for key, versions in self.world.records.items():
                 history = written(versions)
@@ -150,7 +156,8 @@ class ConversationStory(Story):
                 is_sure = asking and asking.begun < at and not (asking.faults or asking.is_dead)
                 then = [document for when, document in history if when <= ended + REQUEST_SECONDS]
                 is_of_it = not is_anew or any(
-                    history[0][0] < removed < ended or first["run_id"] in turns for removed, turns in gone
+                    history[0][0] < at < ended or first["run_id"] in document.get("turns", {})
+                    for at, document in removed
                 )
                 if is_here and is_sure and is_of_it and then and then[-1]["status"] == "pending":
                     yield f"{key[:9]} still waits, and its conversation was deleted"

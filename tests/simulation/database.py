@@ -144,7 +144,11 @@ class Tables:
                         _set(after, path, datetime.fromtimestamp(self.clock(), UTC))
                     case "$push":
                         assert value.get("$slice", -1) < 0, value
-                        items = [*(_at(after, path) or ()), *value["$each"]]
+                        items = [*(_at(after, path) or ())]
+                        items[value.get("$position", len(items)) :] = [
+                            *value["$each"],
+                            *items[value.get("$position", len(items)) :],
+                        ]
                         _set(after, path, items[value.get("$slice", -len(items) - 1) :])
                     case _:
                         raise NotImplementedError(operator)
@@ -290,6 +294,9 @@ class Cursor:
 
     def limit(self, most: int) -> "Cursor":
         self.most = most
+        return self
+
+    def batch_size(self, _: int) -> "Cursor":
         return self
 
     def skip(self, first: int) -> "Cursor":

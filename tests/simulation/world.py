@@ -349,10 +349,11 @@ class World:
 
     async def related(self, services: Any, user_id: str, pairs: Sequence[Any], _: float) -> list[str]:
         """Replaces the model that compares what was read with what is known."""
-        relations = [self._relation(in_one_wording(each.known), in_one_wording(each.new)) for each in pairs]
+        relations = [self.relation(each.known, each.new) for each in pairs]
         return await self._asked_model(services, user_id, "compare", lambda: relations)
 
-    def _relation(self, known: str, new: str) -> str:
+    def relation(self, known: str, new: str) -> str:
+        known, new = in_one_wording(known), in_one_wording(new)
         return "same" if known == new else "contradicts" if known in self.replaced.get(new, ()) else "other"
 
     async def _asked_model(self, services: Any, user_id: str, name: str, answer: Callable[[], T]) -> T:
