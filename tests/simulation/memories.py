@@ -1,6 +1,7 @@
 """The story of memories: people have things remembered, corrected, undone and forgotten, in chat and on the page."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +16,7 @@ from qwestly_agent.memory.actions import FORGET_MEMORIES
 from qwestly_agent.memory.view import Correction
 from qwestly_agent.stores import approvals, drafts, memories, messages
 from qwestly_agent.stores.memories import READABLE, UNIQUE_STATUSES
+from qwestly_agent.stores.memory_work import JOURNAL
 from tests.simulation.agent import HAS, KEEPS, Looks, in_one_wording
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.chats import ChatStory, Tab
@@ -61,6 +63,8 @@ class MemoryStory(Story):
     """Turns that were told two things, of which they keep one."""
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Memories to be forgotten, with the user who asked."""
+    undoing: dict[str, list[Process[Any]]] = field(default_factory=dict[str, list[Process[Any]]])
+    """By the memory that they undo."""
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
@@ -83,7 +87,7 @@ class MemoryStory(Story):
 
     def new_fact(self, person: Person, *, is_sensitive: bool = False, replaces: Fact | None = None) -> Fact:
         number = len(self.facts)
-        text = f"{person.name} {KEEPS} {WORDS[number % len(WORDS)]} {number}"
+        text = f"{person.name} {KEEPS} {WORDS[number % len(WORDS)]} {number:02}"  # none is a part of another
         fact = Fact(text, person, is_sensitive, replaces)
         self.facts.append(fact)
         if replaces:
@@ -108,10 +112,13 @@ class MemoryStory(Story):
         tab = self.chats.tab()
         known = [each for each in self.facts if each.person == tab.person]
         is_new = not known or self.choices.number(4)
-        fact = (
-            self.new_fact(tab.person, is_sensitive=self.choices.number(4) == 1) if is_new else self.choices.one(known)
+        self.tell(
+            tab,
+            self.new_fact(tab.person, is_sensitive=self.choices.number(4) == 1) if is_new else self.choices.one(known),
         )
 
+    def tell(self, tab: Tab, fact: Fact) -> None:
+        """Somebody has something remembered."""
         also = self.new_fact(tab.person) if self.choices.number(4) == 1 else None
         facts = [fact, also] if also else [fact]
 
@@ -217,14 +224,25 @@ class MemoryStory(Story):
                 self.asked.append((document["_id"], "forget"))
             await pages.forget_memory(document["_id"], services, user_id)
             if is_theirs:
-                was_undone = (document["_id"], "undo") in self.asked  # at the same moment, perhaps first
-                for each in [] if was_undone else lineage:
-                    each.forgotten.append((begun, self.stage.now))
+                for each in lineage:
+                    if not (self._was_being_undone(each, begun) or self._was_taken_apart(each, begun)):
+                        each.forgotten.append((begun, self.stage.now))
             else:
                 self.seen.append(f"{document['_id'][:9]} was forgotten by a stranger")
 
         self._start(f"forget {document['_id'][:9]}", work, is_theirs)
         return None
+
+    def _was_being_undone(self, fact: Fact, begun: float) -> bool:
+        """True if it may have been undone since then, before it could be forgotten."""
+        undoing = [each for key, some in self.undoing.items() if self.text(key) == fact.text for each in some]
+        return any(each.ended < 0 or each.ended >= begun for each in undoing)
+
+    def _was_taken_apart(self, fact: Fact, begun: float) -> bool:
+        """True if it was restored since then from what a night had made of it."""
+        every = [each for versions in self.world.versions[memories.COLLECTION].values() for each in versions]
+        late = [each for each in every if each.at >= begun and (each.document or {}).get("content") == fact.text]
+        return any(each.process and each.process.name.startswith("take ") for each in late)
 
     def forget_in_chat(self) -> bool | None:
         if not (found := self._some("active")):
@@ -256,7 +274,7 @@ class MemoryStory(Story):
             if document["undo_until"] + SKEW < self.world.time - REQUEST_SECONDS:
                 self.seen.append(f"{document['_id'][:9]} was undone after its time")
 
-        self._start(f"undo {document['_id'][:9]}", work, is_theirs)
+        self.undoing.setdefault(document["_id"], []).extend(self._start(f"undo {document['_id'][:9]}", work, is_theirs))
         return None
 
     def decide(self) -> bool | None:
@@ -316,6 +334,12 @@ class MemoryStory(Story):
             self.choices.one([each for each in known if each["status"] == "active" and each["user_id"] == person.id])
         )
 
+    def newest(self) -> tuple[Document, Fact]:
+        """One of the last two that are remembered of somebody who stays."""
+        known = [*self.world.table(memories.COLLECTION).values()]
+        active = [each for each in known if each["status"] == "active" and each["user_id"] not in self.stage.leaving]
+        return self._with_fact(self.choices.one(active[-2:]))
+
     def active(self) -> list[Fact]:
         """What is remembered."""
         known = self.world.table(memories.COLLECTION).values()
@@ -332,10 +356,12 @@ class MemoryStory(Story):
         return self._with_fact(self.choices.one(active)) if active else None
 
     def _lineage(self, memory_id: str) -> list[Fact]:
-        """Return the memory's present text and its earlier ones."""
-        documents, ids = self.world.table(memories.COLLECTION), [memory_id]
+        """Return the memory's present text and its earlier ones, besides those that a night is just replacing."""
+        documents, runs, ids = self.world.table(memories.COLLECTION), self.world.table(JOURNAL), [memory_id]
+        nights = {run["run_id"] for run in runs.values() if run["status"] in ("planned", "undoing")}
+        older = {key: each for key, each in documents.items() if each.get("replaced_in") not in nights}
         for found in ids:  # which grows
-            ids += [key for key, each in documents.items() if each.get("superseded_by") == found and key not in ids]
+            ids += [key for key, each in older.items() if each.get("superseded_by") == found and key not in ids]
         texts = {documents[each].get("content") for each in ids if each in documents}
         return [each for each in self.facts if each.text in texts]
 
@@ -417,7 +443,7 @@ class MemoryStory(Story):
 
     def _is_asked_to_undo(self, facts: list[Fact]) -> bool:
         texts = {each.text for each in facts}
-        return any(self._text(memory_id) in texts for memory_id, _ in self.asked)
+        return any(self.text(memory_id) in texts for memory_id, _ in self.asked)
 
     def _kept(self) -> Iterator[str]:
         unique: dict[tuple[str, str], str] = {}
@@ -458,18 +484,18 @@ class MemoryStory(Story):
         older = {key: self._replaced_by(key) for key in self.world.versions[memories.COLLECTION]}
         while more := {key for key, newer in older.items() if newer & reasons} - reasons:
             reasons |= more
-        said = {self._text(key) for key in reasons}
+        said = {self.text(key) for key in reasons}
         earlier = {each.text for fact in self.facts if fact.text in said for each in fact.with_earlier}
         for key, document in self.world.table(memories.COLLECTION).items():
-            if document["status"] == "forgotten" and self._text(key) not in earlier and key not in reasons:
-                fact = next(each for each in self.facts if each.text == self._text(key))
+            if document["status"] == "forgotten" and self.text(key) not in earlier and key not in reasons:
+                fact = next(each for each in self.facts if each.text == self.text(key))
                 # What corrects it at the same moment, or tells the same in other words, goes with it.
                 same = [each for each in self.facts if in_one_wording(each.text) == in_one_wording(fact.text)]
                 kin = [*fact.with_earlier, *(every for each in same for every in each.with_earlier)]
                 if not any(each.forgotten or each.undone or each.text in said for each in kin):
                     yield f"“{fact.text}” was forgotten by nobody"
 
-    def _text(self, memory_id: str) -> str:
+    def text(self, memory_id: str) -> str:
         return next(each["content"] for _, each in written(self.world.versions[memories.COLLECTION][memory_id]))
 
     def _replaced_by(self, key: str) -> set[str]:
@@ -507,7 +533,8 @@ class MemoryStory(Story):
                 if each.replaces is fact and (each.person.id, each.text) in active and all(map(_is_whole, each.said))
             ]
             newer = [each for each in self.facts if each.replaces is fact]
-            again = fact.read or any(each.undone or each.read or len(each.said) > 1 for each in newer)
+            again = fact.read or any(each.begun > fact.corrected[0][0] for each in fact.said if fact.corrected)
+            again = again or any(each.undone or each.read or len(each.said) > 1 for each in newer)
             # Somebody's yes to one of them may come after the other; the night compares both.
             was_asked = any(status == "proposed" for each in newer for status in self._statuses(each))
             if len(versions) > 1 and not (again or was_asked):
@@ -522,25 +549,27 @@ class MemoryStory(Story):
             last = self._statuses(fact)
             if fact.person.id in self.stage.leaving or fact.read:
                 continue
-            if last[-1:] == ["active"]:
+            was_apart = any("replaced_in" in each for _, each in self._history(fact))  # of which a night made one
+            was_asked = any(each["status"] == "proposed" and at > ended - SKEW for at, each in self._history(fact))
+            if last[-1:] == ["active"] and not (was_apart or was_asked):
                 yield f"“{fact.text}” was undone, and is remembered"
             old = fact.replaces
             rivals = [each for each in self.facts if each.replaces is old and each is not fact]
             # A correction of what is undone at that moment takes its place.
             if old is None or old.forgotten or old.undone or rivals or old.read or fact.forgotten or fact.corrected:
                 continue
-            then = [each["status"] for at, each in self._history(old) if at <= ended]
-            if then[-1:] == ["superseded"]:
+            then = [each for at, each in self._history(old) if at <= ended]
+            if then and then[-1]["status"] == "superseded" and not then[-1].get("replaced_in"):  # by a night
                 yield f"“{old.text}” was replaced by what was undone, and does not hold again"
 
     def _restored(self) -> Iterator[str]:
         """What an undo has taken out replaces nothing any more."""
         known = self.world.versions[memories.COLLECTION]
         there = self.world.table(memories.COLLECTION)
-        active = {(each["user_id"], each["content"]) for each in there.values() if each["status"] == "active"}
+        texts = Counter(map(self.text, there))
         for key, document in there.items():
             newer = document.get("superseded_by")
-            is_said_again = (document["user_id"], document.get("content")) in active
+            is_said_again = texts[self.text(key)] > 1
             if document["status"] != "superseded" or newer not in known or is_said_again:
                 continue
             ends = [process for _, each, process in known[newer] if each and each["status"] == "forgotten"]
@@ -558,14 +587,20 @@ class MemoryStory(Story):
 
     def _remembered(self) -> Iterator[str]:
         """What was said to be remembered was, and counts no more often than it was said."""
+        every = self.world.versions[memories.COLLECTION].values()
+        # Somebody who was asked about what may be like something forgotten is not asked again.
+        was_asked = {each["user_id"] for versions in every for _, each in written(versions) if each.get("retells")}
         for fact in self.facts:
             held = [each for each in self.world.table(memories.COLLECTION).values() if each.get("content") == fact.text]
-            ended = fact.forgotten or fact.undone or any(each.replaces is fact for each in self.facts)
+            same = [each for each in self.facts if in_one_wording(each.text) == in_one_wording(fact.text)]
+            ended = any(each.forgotten or each.undone for each in same) or any(
+                each.replaces is fact for each in self.facts
+            )
             said = [each for each in fact.said if _is_whole(each) and each.result is True and each not in self.with_two]
             is_plain = not (fact.is_sensitive or fact.replaces or ended or fact.person.id in self.stage.leaving)
+            is_plain = is_plain and fact.person.id not in was_asked
             if is_plain and said and not self._history(fact):
                 yield f"“{fact.text}” was to be remembered, and is not"
-            same = [each for each in self.facts if in_one_wording(each.text) == in_one_wording(fact.text)]
             most = max(1, sum(len(each.said) + len(each.read) for each in same))
             if any(each.get("count", 1) > most for each in held):
                 yield f"“{fact.text}” counts more often than it was said"

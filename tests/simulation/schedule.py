@@ -26,6 +26,7 @@ from tests.simulation.executions import ExecutionStory
 from tests.simulation.limits import LimitStory
 from tests.simulation.mails import Container, MailStory
 from tests.simulation.memories import MemoryStory
+from tests.simulation.nights import NightStory
 from tests.simulation.owners import OwnerStory
 from tests.simulation.pages import PageStory
 from tests.simulation.readings import MOST_QUESTIONS, ReadingStory
@@ -64,6 +65,7 @@ class Schedule:
         self.chats = ChatStory(self.stage, self.approvals)
         self.memories = MemoryStory(self.stage, self.approvals, self.chats)
         self.readings = ReadingStory(self.stage, self.memories, self.executions)
+        self.nights = NightStory(self.stage, self.memories, self.executions)
         self.pages, self.rollouts, self.owners = PageStory(self.stage), RolloutStory(self.stage), OwnerStory(self.stage)
         self.stories: tuple[Story, ...] = (
             self.approvals,
@@ -72,6 +74,7 @@ class Schedule:
             self.chats,
             self.memories,
             self.readings,
+            self.nights,
             self.accounts,
             self.brakes,
             self.pages,
@@ -112,7 +115,7 @@ class Schedule:
         """Return the acts of this schedule: many of some stories, or some of all."""
         approvals, accounts = self.approvals.acts, [*self.brakes.acts, *self.accounts.acts]
         trials, erasures = [(2, self.rollouts.begin)], [(12, self._erase_beside)]
-        match self.choices.number(10):
+        match self.choices.number(11):
             case 0:
                 return [*approvals, (12, self.approvals.undo), *accounts, *self.pages.acts, *self.pages.acts]
             case 1:
@@ -138,6 +141,9 @@ class Schedule:
             case 8:
                 otherwise = [(10, self.readings.read_otherwise), (4, self.readings.forget_and_read)]
                 return [*self.memories.acts, *otherwise, (8, self.memories.undo), (8, self.memories.decide)]
+            case 9:
+                nights = [(4 * weight, act) for weight, act in self.nights.acts]
+                return [*self.memories.acts, *nights, *self.accounts.rare_acts]
             case _:
                 every = [act for story in self.stories for act in story.acts]
                 return [*every, *self.accounts.rare_acts, *self.brakes.rare_acts]

@@ -413,3 +413,74 @@ def test_an_answer_has_no_source_that_was_forgotten_while_it_was_written() -> No
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
+
+
+def test_a_deletion_that_an_erasure_overtakes_leaves_nothing() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["delete", "find agent_conversations", 1] = SLOW_AFTER, 2.0
+        tab = schedule.chats.tab()
+        schedule.chats.say(tab, "Hello", Slow(30.0))
+        await asyncio.sleep(3)
+        schedule.chats.delete(tab)
+        await asyncio.sleep(0.05)
+        schedule.accounts.erase()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_a_card_is_called_published_though_its_execution_was_stopped_and_its_act_died() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["act", "bulk write agent_activity", 3] = DIED_AFTER, 0.0
+        schedule.chats.say(schedule.chats.tab(), "Hello")
+        await asyncio.sleep(3)
+        schedule.executions.draft_card()
+        await asyncio.sleep(0.7)
+        schedule.executions.stop()
+        [record] = schedule.world.approvals
+        schedule.approvals.decide_on(record, "approve", "queue", record)
+        await asyncio.sleep(3)
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_what_a_night_replaces_by_something_that_is_undone_meanwhile_holds_again() -> None:
+    async def tell(schedule: Schedule) -> None:
+        tab = schedule.chats.tab()
+        older, newer = schedule.memories.new_fact(tab.person), schedule.memories.new_fact(tab.person)
+        schedule.memories.takes_place(newer, older)
+        for each in (older, newer):
+            schedule.memories.tell(tab, each)
+            await asyncio.sleep(3)
+        schedule.world.scheduler.placed["undo", "find user_memories", 4] = SLOW_AFTER, 2.0
+        found = next(each for each in schedule.world.table("user_memories").values() if each["content"] == newer.text)
+        schedule.memories.undo((found, newer))
+        schedule.nights.consolidate()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))
+
+
+def test_what_a_night_merges_into_something_that_is_forgotten_meanwhile_is_forgotten_too() -> None:
+    async def tell(schedule: Schedule) -> None:
+        tab = schedule.chats.tab()
+        older, newer = schedule.memories.new_fact(tab.person), schedule.memories.new_fact(tab.person)
+        schedule.memories.takes_place(newer, older)
+        told = [older, newer]
+        for each in told:
+            schedule.memories.tell(tab, each)
+            await asyncio.sleep(3)
+        schedule.nights.consolidate()
+        await asyncio.sleep(3)
+        for each in (schedule.memories.reworded(older), older):
+            schedule.memories.tell(tab, each)
+            await asyncio.sleep(3)
+        schedule.world.scheduler.placed["forget", "update user_memories", 1] = SLOW_BEFORE, 2.0
+        found = next(each for each in schedule.world.table("user_memories").values() if each["content"] == newer.text)
+        schedule.memories.forget((found, newer))
+        await asyncio.sleep(0.5)
+        schedule.nights.consolidate()
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))

@@ -11,13 +11,14 @@ from tests.simulation.planted import (
     executions,
     mails,
     memories,
+    nights,
     owners,
     pages,
     restores,
 )
 from tests.simulation.planted.plant import Plant
 
-_STORIES = (approvals, mails, executions, chats, conversations, memories, accounts, brakes, owners, pages)
+_STORIES = (approvals, mails, executions, chats, conversations, memories, nights, accounts, brakes, owners, pages)
 PLANTED: Mapping[str, Plant] = {
     **{plant.__name__.strip("_").replace("_", " "): plant for story in _STORIES for plant in story.PLANTS},
     **restores.PLANTS,
