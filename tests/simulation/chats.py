@@ -384,7 +384,8 @@ class ChatStory(Story):
         for each in self.world.prompts:
             place, _, said = each.process.name.partition(": ")
             before = of_place.get(place)
-            if said == "(again)" and before and is_whole(before) and before.process.result:
+            is_same = before and before.asked.rpartition("\n\n")[2] == each.asked.rpartition("\n\n")[2]
+            if said == "(again)" and before and is_same and is_whole(before) and before.process.result:
                 for line in lines:
                     if line in before.asked and line not in each.asked:
                         yield f"{lines[line][:9]} was reported, and the answer made again was not told: {line}"

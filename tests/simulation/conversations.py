@@ -128,9 +128,8 @@ class ConversationStory(Story):
                 if collection == conversations.COLLECTION and (version.document or {}).get("_id") == here
             ]
             lives = [
-                (begun.timestamp() - BEGINS - SKEW, ended)
+                (begun.timestamp() - BEGINS - SKEW if (begun := document.get("created_at")) else 0.0, ended)
                 for ended, document in removed
-                if (begun := document.get("created_at"))
             ]
             if user_id in self.stage.leaving:
                 continue
@@ -146,7 +145,8 @@ class ConversationStory(Story):
                 source = document.get("source") or {}
                 is_of_it = (document["user_id"], source.get("conversation_id")) == (user_id, where)
                 is_read = first.process and first.process.name.startswith("store of") and not first.process.faults
-                was_there = any(begun <= first.at <= ended for begun, ended in lives)
+                is_there = here in self.world.table(conversations.COLLECTION)  # perhaps begun anew, and never used
+                was_there = is_there or any(begun <= first.at <= ended for begun, ended in lives)
                 if is_of_it and is_read and not is_anew and lives and not was_there:
                     yield f"{key[:9]} was learnt from a conversation that was deleted before"
             for key, versions in self.world.records.items():

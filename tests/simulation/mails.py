@@ -237,6 +237,7 @@ class MailStory(Story):
         is_asked = last["answer"] in ("ask", "queue") and not ACTIONS[last["tool"]].signed_in_only
         user_id = last["user_id"]
         disturbed = user_id in self.unsubscribed or any(whose == user_id for _, whose in self.returned)
+        disturbed = disturbed or self._is_known_to_return(user_id, self.stage.now)
         brakes = (*self._brake(user_id), *self._brake(EVERYBODY))
         disturbed = disturbed or True in [is_on for _, is_on in brakes] or last["mails"] >= 4
         in_time = last["status"] == "expired" and last["decided_at"] > last["expires_at"] - SKEW
