@@ -89,6 +89,7 @@ class PromptSeen:
     context: str
     """What is known of the user, before the history."""
     process: Any
+    run_id: str
     running: int
     """Number of this user's other turns that began earlier and were counted as running."""
 

@@ -58,6 +58,8 @@ class Aws:
     """Names of executions."""
     erasures: list[str] = field(default_factory=list[str])
     """Lines of the erasure log."""
+    begin: Callable[[str, dict[str, Any]], None] = lambda name, given: None
+    """Called with each execution that is started, and its input."""
     waiting: dict[str, Callable[[dict[str, Any]], None]] = field(default_factory=dict[str, Any])
     """Callbacks of waiting executions, by task token."""
 
@@ -109,6 +111,7 @@ class Aws:
         if given["name"] in self.started:
             raise _refusal("ExecutionAlreadyExists", "StartExecution")
         self.started.append(given["name"])
+        self.begin(given["name"], json.loads(given["input"]))
 
     def send_task_success(self, **given: Any) -> dict[str, Any]:
         token, output = given["taskToken"], json.loads(given["output"])

@@ -138,8 +138,9 @@ class Tables:
                     case "$pull":
                         _set(after, path, [each for each in _at(after, path) or () if each != value])
                     case "$addToSet":
-                        items = _at(after, path) or []
-                        _set(after, path, items if value in items else [*items, value])
+                        added = value["$each"] if isinstance(value, Mapping) else [value]
+                        items = [*(_at(after, path) or ())]
+                        _set(after, path, [*items, *(each for each in added if each not in items)])
                     case "$currentDate":
                         _set(after, path, datetime.fromtimestamp(self.clock(), UTC))
                     case "$push":

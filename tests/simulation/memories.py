@@ -61,6 +61,10 @@ class MemoryStory(Story):
     """Sentences about what somebody saw of others."""
     with_two: list[Process[Any]] = field(default_factory=list[Process[Any]])
     """Turns that were told two things, of which they keep one."""
+    leaving_out: list[Process[Any]] = field(default_factory=list[Process[Any]])
+    """Turns in which somebody asked not to have something remembered, which undo what a tool stored."""
+    in_passing: list[Process[Any]] = field(default_factory=list[Process[Any]])
+    """Turns that were told something, and not to remember it."""
     asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Memories to be forgotten, with the user who asked."""
     undoing: dict[str, list[Process[Any]]] = field(default_factory=dict[str, list[Process[Any]]])
@@ -224,8 +228,9 @@ class MemoryStory(Story):
                 self.asked.append((document["_id"], "forget"))
             await pages.forget_memory(document["_id"], services, user_id)
             if is_theirs:
+                was_undone = any(self._was_being_undone(each, begun) for each in lineage)
                 for each in lineage:
-                    if not (self._was_being_undone(each, begun) or self._was_taken_apart(each, begun)):
+                    if not (was_undone or self._was_taken_apart(each, begun)):
                         each.forgotten.append((begun, self.stage.now))
             else:
                 self.seen.append(f"{document['_id'][:9]} was forgotten by a stranger")
@@ -340,10 +345,13 @@ class MemoryStory(Story):
         active = [each for each in known if each["status"] == "active" and each["user_id"] not in self.stage.leaving]
         return self._with_fact(self.choices.one(active[-2:]))
 
-    def active(self) -> list[Fact]:
-        """What is remembered."""
+    def held(self) -> "list[tuple[Document, Fact]]":
+        """All that is remembered."""
         known = self.world.table(memories.COLLECTION).values()
-        return [self._with_fact(each)[1] for each in known if each["status"] == "active"]
+        return [self._with_fact(each) for each in known if each["status"] == "active"]
+
+    def active(self) -> list[Fact]:
+        return [fact for _, fact in self.held()]
 
     def _with_fact(self, document: Document) -> tuple[Document, Fact]:
         return document, next(each for each in self.facts if each.text == document["content"])
@@ -429,8 +437,17 @@ class MemoryStory(Story):
                     yield f"“{fact.text}” was in a prompt of {person.name}"
                 if self._is_gone(fact, prompt.process.begun):
                     yield f"“{fact.text}” was forgotten, and is in a prompt"
+                elif self._is_gone(fact, float("inf")) and self._is_seen(prompt.run_id):
+                    yield f"“{fact.text}” was forgotten, and an answer that knew of it is still seen"
                 if fact.text in prompt.context and self._is_corrected(fact, prompt.process.begun):
                     yield f"“{fact.text}” was corrected, and is what a prompt knows"
+
+    def _is_seen(self, run_id: str) -> bool:
+        """True if later prompts have the answer of this run."""
+        every = self.world.table(messages.COLLECTION).values()
+        return any(
+            each["run_id"] == run_id and each["role"] == "assistant" and not each.get("withheld") for each in every
+        )
 
     def _is_corrected(self, fact: Fact, begin: float) -> bool:
         """True if it was corrected before then, and neither said again nor restored."""
@@ -480,6 +497,11 @@ class MemoryStory(Story):
                 is_forgetting = document["tool"] == FORGET_MEMORIES.tool and document["decided_by"] in ("chat", "queue")
                 if is_no or is_forgetting:
                     reasons |= {key for key in self.world.versions[memories.COLLECTION] if key in document["args"]}
+        for key, versions in self.world.versions[memories.COLLECTION].items():
+            gone = [each.process for each in versions if each.document and each.document["status"] == "forgotten"]
+            # Who stores what may repeat something that was forgotten meanwhile takes it back.
+            if any(each in (*self.leaving_out, versions[0].process) for each in gone):
+                reasons.add(key)
         reasons |= {newer for key in reasons for newer in self._corrected_beside(key)}
         older = {key: self._replaced_by(key) for key in self.world.versions[memories.COLLECTION]}
         while more := {key for key, newer in older.items() if newer & reasons} - reasons:
@@ -530,7 +552,7 @@ class MemoryStory(Story):
             versions = [
                 each.text
                 for each in self.facts
-                if each.replaces is fact and (each.person.id, each.text) in active and all(map(_is_whole, each.said))
+                if each.replaces is fact and (each.person.id, each.text) in active and all(map(is_whole, each.said))
             ]
             newer = [each for each in self.facts if each.replaces is fact]
             again = fact.read or any(each.begun > fact.corrected[0][0] for each in fact.said if fact.corrected)
@@ -596,7 +618,8 @@ class MemoryStory(Story):
             ended = any(each.forgotten or each.undone for each in same) or any(
                 each.replaces is fact for each in self.facts
             )
-            said = [each for each in fact.said if _is_whole(each) and each.result is True and each not in self.with_two]
+            others = [*self.with_two, *self.in_passing, *self.world.unjudged]
+            said = [each for each in fact.said if is_whole(each) and each.result is True and each not in others]
             is_plain = not (fact.is_sensitive or fact.replaces or ended or fact.person.id in self.stage.leaving)
             is_plain = is_plain and fact.person.id not in was_asked
             if is_plain and said and not self._history(fact):
@@ -635,6 +658,6 @@ class MemoryStory(Story):
                     yield f"{key[:9]} was forgotten, and is {after['status']}"
 
 
-def _is_whole(process: Process[Any]) -> bool:
+def is_whole(process: Process[Any]) -> bool:
     """True if nothing of it went wrong, so that it did all of its work or none."""
     return process.ended >= 0 and not (process.faults or process.error)

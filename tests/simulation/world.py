@@ -169,6 +169,8 @@ class World:
     prompts: list[PromptSeen] = field(default_factory=list[PromptSeen])
     judged_for: list[str] = field(default_factory=list[str])
     """The user of each request to a judge, which costs `JUDGE_USD`."""
+    unjudged: list[Any] = field(default_factory=list[Any])
+    """Processes in which the judge of notes did not answer."""
     logged: list[str] = field(default_factory=list[str])
     """Kinds of errors that were logged."""
     serving: dict[int, Any] = field(default_factory=dict[int, Any])
@@ -270,8 +272,8 @@ class World:
             since = running.get(run_id, 0.0)
             earlier = entered[: entered.index(run_id)] if run_id in entered else []
             before = [each for each in earlier if running.get(each, 0.0) > since - LEASE_SECONDS]
-            seen = PromptSeen(self.scheduler.now, user_id, text, turn.prompt, turn.context, process, len(before))
-            self.prompts.append(seen)
+            shown = text, turn.prompt, turn.context
+            self.prompts.append(PromptSeen(self.scheduler.now, user_id, *shown, process, run_id, len(before)))
 
         async def renew() -> Settings:
             return given
@@ -332,31 +334,39 @@ class World:
 
     async def judged(self, services: Any, user_id: str, *_: Any) -> bool:
         """Replaces the model that judges whether a message asks for a change: always true."""
-        return await self._asked_model(services, user_id, "judge", lambda: True)
+        return await self.asked_model(services, user_id, "judge", lambda: True)
 
     async def judged_note(self, service: Any, note: Any) -> Any:
-        """Replaces the model that judges whether the user's words support a note: always true."""
-        checked = note.model_copy(update={"is_checked": True})
-        return await self._asked_model(service.services, service.user_id, "judge", lambda: checked)
+        """Replaces the model that judges whether the user's words support a note: true if it answers."""
+        checked = note.model_copy(update={"is_checked": self.has_judge()})
+        return await self.asked_model(service.services, service.user_id, "judge", lambda: checked)
+
+    def has_judge(self) -> bool:
+        """Whether the judge of notes answers."""
+        has_answer = self.choices.number(8) != 1
+        if not has_answer:
+            self.unjudged.append(self.scheduler.running)
+        return has_answer
 
     async def titled(self, services: Any, user_id: str, *_: Any) -> str:
         """Replaces the model that makes titles."""
-        return await self._asked_model(services, user_id, "title", lambda: "A title")
+        return await self.asked_model(services, user_id, "title", lambda: "A title")
 
     async def compared(self, services: Any, user_id: str, pairs: Sequence[Any], **_: Any) -> list[str]:
         """Replaces the model that compares a correction with what it corrects: only one of both holds."""
-        return await self._asked_model(services, user_id, "compare", lambda: ["contradicts"] * len(pairs))
+        return await self.asked_model(services, user_id, "compare", lambda: ["contradicts"] * len(pairs))
 
     async def related(self, services: Any, user_id: str, pairs: Sequence[Any], _: float) -> list[str]:
         """Replaces the model that compares what was read with what is known."""
         relations = [self.relation(each.known, each.new) for each in pairs]
-        return await self._asked_model(services, user_id, "compare", lambda: relations)
+        return await self.asked_model(services, user_id, "compare", lambda: relations)
 
     def relation(self, known: str, new: str) -> str:
         known, new = in_one_wording(known), in_one_wording(new)
         return "same" if known == new else "contradicts" if known in self.replaced.get(new, ()) else "other"
 
-    async def _asked_model(self, services: Any, user_id: str, name: str, answer: Callable[[], T]) -> T:
+    async def asked_model(self, services: Any, user_id: str, name: str, answer: Callable[[], T]) -> T:
+        """The answer of a model, if it comes."""
         try:
             return await self.scheduler.call(name, answer, MODEL, writes=False)
         finally:

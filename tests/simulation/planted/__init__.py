@@ -14,11 +14,25 @@ from tests.simulation.planted import (
     nights,
     owners,
     pages,
+    readings,
     restores,
 )
 from tests.simulation.planted.plant import Plant
 
-_STORIES = (approvals, mails, executions, chats, conversations, memories, nights, accounts, brakes, owners, pages)
+_STORIES = (
+    approvals,
+    mails,
+    executions,
+    chats,
+    conversations,
+    memories,
+    readings,
+    nights,
+    accounts,
+    brakes,
+    owners,
+    pages,
+)
 PLANTED: Mapping[str, Plant] = {
     **{plant.__name__.strip("_").replace("_", " "): plant for story in _STORIES for plant in story.PLANTS},
     **restores.PLANTS,
