@@ -69,6 +69,8 @@ class MemoryStory(Story):
     """Memories to be forgotten, with the user who asked."""
     undoing: dict[str, list[Process[Any]]] = field(default_factory=dict[str, list[Process[Any]]])
     """By the memory that they undo."""
+    forgetting: list[tuple[str, Process[Any]]] = field(default_factory=list[tuple[str, Process[Any]]])
+    """Memories, with who forgets them."""
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
@@ -235,7 +237,8 @@ class MemoryStory(Story):
             else:
                 self.seen.append(f"{document['_id'][:9]} was forgotten by a stranger")
 
-        self._start(f"forget {document['_id'][:9]}", work, is_theirs)
+        processes = self._start(f"forget {document['_id'][:9]}", work, is_theirs)
+        self.forgetting += [(document["_id"], each) for each in processes]
         return None
 
     def _was_being_undone(self, fact: Fact, begun: float) -> bool:
@@ -387,6 +390,7 @@ class MemoryStory(Story):
         yield from self._gone_by_nobody()
         yield from self._corrected()
         yield from self._stays_forgotten()
+        yield from self._forgotten_with_corrections()
         yield from self._undone()
         yield from self._restored()
         yield from self._remembered()
@@ -650,6 +654,21 @@ class MemoryStory(Story):
                     [then] = were([(each.at, each.document) for each in every.get(tombstone, ())], at, at) or [None]
                     if then:
                         yield f"{key[:9]} holds, and {tombstone[:9]} still stands for its being forgotten"
+
+    def _forgotten_with_corrections(self) -> Iterator[str]:
+        """What takes the place of a memory while it is being forgotten is forgotten with it."""
+        every = self.world.versions[memories.COLLECTION]
+        for key, process in self.forgetting:
+            for before, after in pairwise(every[key] if is_whole(process) else ()):
+                if not (before.document and after.document and after.process is process):
+                    continue
+                now = before.document["status"], after.document["status"]
+                if now != ("superseded", "forgotten") or before.at < process.begun:
+                    continue
+                newer = before.document["superseded_by"]
+                last = every[newer][-1].document
+                if last and last["status"] in READABLE:
+                    yield f"{newer[:9]} took the place of {key[:9]} while that was forgotten, and is {last['status']}"
 
     def _stays_forgotten(self) -> Iterator[str]:
         for key, versions in self.world.versions[memories.COLLECTION].items():
