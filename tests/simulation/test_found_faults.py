@@ -484,3 +484,17 @@ def test_what_a_night_merges_into_something_that_is_forgotten_meanwhile_is_forgo
         await schedule.end_quietly()
 
     check(play(Choices.of("x"), tell))
+
+
+def test_what_somebody_asks_to_leave_out_while_it_is_read_is_not_stored() -> None:
+    async def tell(schedule: Schedule) -> None:
+        schedule.world.scheduler.placed["reconcile", "find agent_extractions", 1] = SLOW_AFTER, 2.0
+        tab = schedule.chats.tab()
+        schedule.readings.tell_in_passing(tab)
+        await asyncio.sleep(3)
+        schedule.readings.read_whole(tab)
+        await asyncio.sleep(1)
+        schedule.readings.leave_out(tab)
+        await schedule.end_quietly()
+
+    check(play(Choices.of("x"), tell))

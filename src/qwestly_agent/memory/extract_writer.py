@@ -254,6 +254,12 @@ def _memory(new_id: str, decision: NoteDecision) -> Memory:
 async def _is_forgotten(
     services: Services, user_id: str, memory_id: str, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
+    """True if the user has had the note's content forgotten, or has asked not to have its message remembered, even
+    while it was being read."""
+    source = decision.note.source
+    left_out = await services.watermarks.get_left_out(user_id, source.conversation_id or "")
+    if not left_out.isdisjoint(source.message_ids):
+        return True
     before = await find_retold(services, user_id, decision.note, vector, without=memory_id)
     # Unchecked memories are compared again, and the user decides whether to store a repetition of something forgotten.
     is_new = decision.verb == "add" and not decision.retells
