@@ -1,6 +1,7 @@
 """An agent that replaces the models, and follows its turn's plan through the real tools and their gate."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -105,15 +106,16 @@ class Agent:
     @asynccontextmanager
     async def run(self, turn: AgentTurn) -> AsyncIterator["Run"]:
         history = [str(getattr(part, "content", "")) for each in turn.history for part in each.parts]
-        self.note_prompt(turn, "\n".join((turn.context, *history, turn.prompt)))
-        yield Run(self.plan, turn)
+        prompt = "\n".join((turn.context, *history, turn.prompt))
+        self.note_prompt(turn, prompt)
+        yield Run(self.plan, turn, tell(prompt) if self.plan is None else VERY_WELL)
 
 
 @dataclass
 class Run:
     plan: AnyPlan
     turn: AgentTurn
-    text: str = "Very well."
+    text: str
     found: list[ModelMessage] = field(default_factory=list[ModelMessage])
     """The call of a search, and what it returned."""
 
@@ -151,6 +153,7 @@ class Run:
                 said = result if isinstance(plan, Looks) else str(result)
                 if isinstance(plan, Looks):
                     call = ModelResponse(parts=[ToolCallPart(tool, {"query": plan.query}, "call")])
+                    self.text = tell(str(result))
                     self.found = [call, ModelRequest(parts=[ToolReturnPart(tool, result, "call")])]
                 deps.turn.calls.record_success(made, {}, said, deps.turn.clock())
         except CallDeferred:
@@ -184,10 +187,25 @@ class Run:
 
 KEEPS, HAS = "keeps a bee called", "has a bee of the name"
 """Two wordings of the same."""
+TELLS = "is the one whose bee answers to"
+"""How agents say it."""
+SAID = re.compile(rf"(\w+) (?:{KEEPS}|{HAS}|{TELLS}) (\w+ \d\d)")
+VERY_WELL = "Very well."
 
 
 def in_one_wording(text: str) -> str:
     return text.replace(HAS, KEEPS)
+
+
+def as_told(text: str) -> str:
+    """How agents tell somebody what is known of them."""
+    return in_one_wording(text).replace(KEEPS, TELLS)
+
+
+def tell(seen: str) -> str:
+    """An answer that says in other words what the model has seen last."""
+    told = dict.fromkeys(f"{name} {TELLS} {bee}" for name, bee in SAID.findall(seen))
+    return " ".join((VERY_WELL, *(f"{each}." for each in [*told][-2:])))
 
 
 class Embeddings:

@@ -17,7 +17,7 @@ from qwestly_agent.memory.view import Correction
 from qwestly_agent.stores import approvals, drafts, memories, messages
 from qwestly_agent.stores.memories import READABLE, UNIQUE_STATUSES
 from qwestly_agent.stores.memory_work import JOURNAL
-from tests.simulation.agent import HAS, KEEPS, Looks, in_one_wording
+from tests.simulation.agent import HAS, KEEPS, Looks, as_told, in_one_wording
 from tests.simulation.approvals import ApprovalStory
 from tests.simulation.chats import ChatStory, Tab
 from tests.simulation.database import Document
@@ -69,8 +69,6 @@ class MemoryStory(Story):
     """Memories to be forgotten, with the user who asked."""
     undoing: dict[str, list[Process[Any]]] = field(default_factory=dict[str, list[Process[Any]]])
     """By the memory that they undo."""
-    forgetting: list[tuple[str, Process[Any]]] = field(default_factory=list[tuple[str, Process[Any]]])
-    """Memories, with who forgets them."""
 
     @property
     def acts(self) -> tuple[tuple[int, Callable[[], bool | None]], ...]:
@@ -237,8 +235,7 @@ class MemoryStory(Story):
             else:
                 self.seen.append(f"{document['_id'][:9]} was forgotten by a stranger")
 
-        processes = self._start(f"forget {document['_id'][:9]}", work, is_theirs)
-        self.forgetting += [(document["_id"], each) for each in processes]
+        self._start(f"forget {document['_id'][:9]}", work, is_theirs)
         return None
 
     def _was_being_undone(self, fact: Fact, begun: float) -> bool:
@@ -390,7 +387,6 @@ class MemoryStory(Story):
         yield from self._gone_by_nobody()
         yield from self._corrected()
         yield from self._stays_forgotten()
-        yield from self._forgotten_with_corrections()
         yield from self._undone()
         yield from self._restored()
         yield from self._remembered()
@@ -432,9 +428,16 @@ class MemoryStory(Story):
                         yield f"“{fact.text}” was forgotten, and is {document['status']} again as {key[:9]}"
 
     def _prompts(self) -> Iterator[str]:
+        of_one_meaning = dict[str, list[Fact]]()
+        for fact in self.facts:
+            of_one_meaning.setdefault(as_told(fact.text), []).append(fact)
         for prompt in self.world.prompts:
             person = next(each for each in PEOPLE if each.id == prompt.user_id)
             for fact in self.facts:
+                same = of_one_meaning[as_told(fact.text)]
+                is_told = as_told(fact.text) in prompt.text
+                if is_told and all(self._is_gone(each, prompt.process.begun) for each in same):
+                    yield f"“{fact.text}” was forgotten, and an answer that told of it is in a prompt"
                 if fact.text not in prompt.text:
                     continue
                 if fact.person != person:
@@ -503,8 +506,8 @@ class MemoryStory(Story):
                     reasons |= {key for key in self.world.versions[memories.COLLECTION] if key in document["args"]}
         for key, versions in self.world.versions[memories.COLLECTION].items():
             gone = [each.process for each in versions if each.document and each.document["status"] == "forgotten"]
-            # Who stores what may repeat something that was forgotten meanwhile takes it back.
-            if any(each in (*self.leaving_out, versions[0].process) for each in gone):
+            # Who stores what was read takes back what was forgotten, or asked to be left out, meanwhile.
+            if any(each and (each in self.leaving_out or each.name.startswith("store of")) for each in gone):
                 reasons.add(key)
         reasons |= {newer for key in reasons for newer in self._corrected_beside(key)}
         older = {key: self._replaced_by(key) for key in self.world.versions[memories.COLLECTION]}
@@ -654,21 +657,6 @@ class MemoryStory(Story):
                     [then] = were([(each.at, each.document) for each in every.get(tombstone, ())], at, at) or [None]
                     if then:
                         yield f"{key[:9]} holds, and {tombstone[:9]} still stands for its being forgotten"
-
-    def _forgotten_with_corrections(self) -> Iterator[str]:
-        """What takes the place of a memory while it is being forgotten is forgotten with it."""
-        every = self.world.versions[memories.COLLECTION]
-        for key, process in self.forgetting:
-            for before, after in pairwise(every[key] if is_whole(process) else ()):
-                if not (before.document and after.document and after.process is process):
-                    continue
-                now = before.document["status"], after.document["status"]
-                if now != ("superseded", "forgotten") or before.at < process.begun:
-                    continue
-                newer = before.document["superseded_by"]
-                last = every[newer][-1].document
-                if last and last["status"] in READABLE:
-                    yield f"{newer[:9]} took the place of {key[:9]} while that was forgotten, and is {last['status']}"
 
     def _stays_forgotten(self) -> Iterator[str]:
         for key, versions in self.world.versions[memories.COLLECTION].items():

@@ -23,7 +23,7 @@ from tests.simulation.executions import Execution, ExecutionStory, Given
 from tests.simulation.memories import Fact, MemoryStory, is_whole
 from tests.simulation.scheduler import Process
 from tests.simulation.story import SKEW, Story, were, written
-from tests.simulation.world import BEGINS
+from tests.simulation.world import BEGINS, CONVERSATIONS
 
 ASKED = ("conversation_id", "batch_id", "memory_ids", "run_id")
 """What of its input the machine gives to the state that asks."""
@@ -59,7 +59,7 @@ class ReadingStory(Story):
             (2, self.leave_out),
             (2, self.read_whole),
             (4, self.tell_and_read),
-            (3, self.forget_what_is_summed_up),
+            (3, self.forget_what_was_told),
         )
 
     # --- what happens ---
@@ -161,22 +161,26 @@ class ReadingStory(Story):
     def tell_and_read(self) -> None:
         """Somebody says something and the conversation is read, while they do more."""
         tab, chats = self.memories.chats.tab(), self.memories.chats
-        self.tell_in_passing(tab)
         if self.choices.number(3) == 1:
-            self.stage.go_on(self._later(1.0, partial(self.leave_out, tab)))
-        self.stage.go_on(self._later(3.0, partial(self.read_whole, tab)))
+            self.memories.tell(tab, self.memories.new_fact(tab.person))
+        else:
+            self.tell_in_passing(tab)
+        if self.choices.number(2):
+            self.stage.go_on(self._later(3.0, partial(self.leave_out, tab)))
+        self.stage.go_on(self._later(6.0, partial(self.read_whole, tab)))
         beside = (None, None, self.leave_out, self.tell_in_passing, chats.delete)
         if act := self.choices.one(beside):
             gap = self.choices.one((0.1, 0.2, 0.4, 0.8, 1.6, 12.0))
-            self.stage.go_on(self._later(3.0 + gap, partial(act, tab)))
+            self.stage.go_on(self._later(6.0 + gap, partial(act, tab)))
         if self.choices.number(3) == 1:
             self.stage.go_on(self._later(61.0, partial(self.read_whole, tab)))
 
-    def forget_what_is_summed_up(self) -> None:
-        """Somebody has something remembered, talks on, and has it forgotten once it is no longer in the window."""
+    def forget_what_was_told(self) -> None:
+        """Somebody has something remembered, is told of it, there or elsewhere, until it is summed up, and has it
+        forgotten at some time."""
         tab, chats = self.memories.chats.tab(), self.memories.chats
         fact = self.memories.new_fact(tab.person)
-        self.memories.tell(tab, fact)
+        self.memories.tell(Tab(tab.person, self.choices.one(CONVERSATIONS)), fact)
         talk = partial(chats.say, tab, "And so on.")
         for seconds in (3.0, 6.0, 9.0):
             search = partial(chats.say, tab, "What do you know of me?", Looks("bee"))
@@ -309,7 +313,7 @@ class ReadingStory(Story):
         for tab, fact, turn in self.left_out:
             conversation = self.world.table(conversations.COLLECTION).get(f"{tab.person.id}:{tab.where}", {})
             left_out = {*conversation.get("not_to_be_remembered", ())}
-            if not is_whole(turn) or any(each.begun > turn.begun - SKEW for each in fact.said):
+            if not is_whole(turn) or any(each.begun > turn.begun for each in fact.said):
                 continue
             for key, versions in self.world.versions[memories.COLLECTION].items():
                 first, last = versions[0], versions[-1].document

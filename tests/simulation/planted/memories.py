@@ -272,19 +272,7 @@ def _undone_without_a_line_in_the_log() -> AbstractContextManager[Any]:
     return patch.object(changes, "log_forgetting", nothing)
 
 
-def _corrected_while_it_is_forgotten() -> AbstractContextManager[Any]:
-    """Nobody is told what took the place of a memory at the moment when it was forgotten."""
-
-    async def begin(self: Tombstones, *given: Any) -> dict[str, str]:
-        await original(self, *given)
-        return {}
-
-    original = Tombstones.begin
-    return patch.object(Tombstones, "begin", begin)
-
-
 PLANTS: tuple[Plant, ...] = (
-    _corrected_while_it_is_forgotten,
     _learnt_from_what_is_deleted,
     _undone_without_a_line_in_the_log,
     _read_in_the_middle_of_a_forgetting,
