@@ -127,9 +127,10 @@ class ConversationStory(Story):
                 for collection, version in self.world.removed_by
                 if collection == conversations.COLLECTION and (version.document or {}).get("_id") == here
             ]
+            now = self.world.table(conversations.COLLECTION).get(here)
             lives = [
                 (begun.timestamp() - BEGINS - SKEW if (begun := document.get("created_at")) else 0.0, ended)
-                for ended, document in removed
+                for ended, document in (*removed, *([(float("inf"), now)] if now else ()))
             ]
             if user_id in self.stage.leaving:
                 continue
@@ -145,9 +146,8 @@ class ConversationStory(Story):
                 source = document.get("source") or {}
                 is_of_it = (document["user_id"], source.get("conversation_id")) == (user_id, where)
                 is_read = first.process and first.process.name.startswith("store of") and not first.process.faults
-                is_there = here in self.world.table(conversations.COLLECTION)  # perhaps begun anew, and never used
-                was_there = is_there or any(begun <= first.at <= ended for begun, ended in lives)
-                if is_of_it and is_read and not is_anew and lives and not was_there:
+                was_there = any(begun <= first.at <= ended for begun, ended in lives)
+                if is_of_it and is_read and removed and not was_there:
                     yield f"{key[:9]} was learnt from a conversation that was deleted before"
             for key, versions in self.world.records.items():
                 history = written(versions)

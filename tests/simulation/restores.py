@@ -60,7 +60,15 @@ class RestoreStory(Story):
         self.backup = {name: {**self.world.table(name)} for name in collections()}
         self.at = self.stage.now
         self.world.scheduler.note("the moment of the backup")
+        if self.choices.number(2):
+            self.stage.go_on(self._undo_later())
         return None
+
+    async def _undo_later(self) -> None:
+        """Somebody undoes what the backup has."""
+        await asyncio.sleep(self.choices.one((3.0, 12.0)))
+        if any(each.person.id not in self.stage.leaving for each in self.memories.active()):
+            self.memories.undo(self.memories.newest())
 
     async def go_back(self) -> None:
         """Restore it, put it right, and go on, without further faults."""

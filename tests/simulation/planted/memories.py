@@ -174,8 +174,9 @@ def _remembered_in_vain() -> AbstractContextManager[Any]:
 def _learnt_again_in_other_words() -> AbstractContextManager[Any]:
     """What was undone or declined is known by its words alone."""
 
-    def match(tombstones: Any, content: str, quote: str, vector: Any, *given: Any, **more: Any) -> Any:
-        return original(tombstones, content, quote, (), *given, **more)
+    def match(*given: Any, **more: Any) -> Any:
+        found = original(*given, **more)
+        return found if found and found.is_exact else None
 
     original, stack = forget.match_tombstones, ExitStack()
     for module in (forget, reconcile):
@@ -252,16 +253,6 @@ def _two_in_a_turn() -> AbstractContextManager[Any]:
     return patch.object(service.MemoryService, "_once", once)
 
 
-def _read_in_the_middle_of_a_forgetting() -> AbstractContextManager[Any]:
-    """A turn looks for what was forgotten since it began, and not for what is being forgotten."""
-
-    async def forgotten_since(self: Tombstones, user_id: str, moment: float) -> bool:
-        query = {"user_id": user_id, "withdrawn_at": {"$gte": moment}, "status": "forgotten"}
-        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
-
-    return patch.object(Tombstones, "forgotten_since", forgotten_since)
-
-
 def _learnt_from_what_is_deleted() -> AbstractContextManager[Any]:
     """Nobody looks whether a conversation is still there after what it said was stored."""
     return patch.object(extract_writer, "check_still_exists", nothing)
@@ -275,7 +266,6 @@ def _undone_without_a_line_in_the_log() -> AbstractContextManager[Any]:
 PLANTS: tuple[Plant, ...] = (
     _learnt_from_what_is_deleted,
     _undone_without_a_line_in_the_log,
-    _read_in_the_middle_of_a_forgetting,
     _holds_before_it_replaces,
     _sources_of_withheld_answers_stay,
     _replaced_before_a_yes,
