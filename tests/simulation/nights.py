@@ -122,8 +122,11 @@ class NightStory(Story):
                 await process.over
                 if process.result is None and not (process.is_dead or process.error):
                     self.undone.setdefault(run["_id"], (process.begun, process.ended))
-                    return
+                    break
                 await asyncio.sleep(AGAIN_SECONDS)
+            if self.choices.number(2) and self.remember_otherwise() is None:  # and the next night compares again
+                await asyncio.sleep(3.0)
+                self.consolidate()
 
         self.stage.go_on(until_done())
         return None

@@ -14,7 +14,14 @@ SCHEDULES = int(os.environ.get("SIMULATION_SCHEDULES") or 200)
 BASE = int(os.environ.get("SIMULATION_BASE") or 0)
 """Seed of the search; the night takes its date."""
 FOUND_WITHIN = 2_000
-BASES = {"second decision counts": 1, "a no ends nothing": 2, "counts as reported": 1}
+BASES = {
+    "second decision counts": 1,
+    "a no ends nothing": 2,
+    "counts as reported": 1,
+    "undone twice": 1,
+    "seal of another yes": 1,
+    "learnt from what is deleted": 1,
+}
 """Seeds of the searches for planted mistakes that the first seed finds late, or in a long story. 0 for all others."""
 EARLY = (
     "missing compare and set",

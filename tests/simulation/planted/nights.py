@@ -7,7 +7,7 @@ from unittest.mock import patch
 from qwestly_agent.chat.routers import memories as pages
 from qwestly_agent.memory import changes, forget, reconcile
 from qwestly_agent.stores.memories import COLLECTION, Memories
-from qwestly_agent.stores.memory_work import ConsolidationRun, Merges
+from qwestly_agent.stores.memory_work import Merges
 from tests.simulation.planted.plant import Plant, nothing
 
 
@@ -56,10 +56,6 @@ def _taken_apart_in_vain() -> AbstractContextManager[Any]:
     return patch.object(Merges, "undo_replacement", undo_replacement)
 
 
-def _merged_again_after_it_was_taken_apart() -> AbstractContextManager[Any]:
-    return patch.object(ConsolidationRun, "pairs_kept_apart", frozenset[frozenset[str]]())
-
-
 def _replaced_in_the_middle_of_an_undo() -> AbstractContextManager[Any]:
     """An undo restores only what had been replaced when it began."""
 
@@ -88,7 +84,6 @@ PLANTS: tuple[Plant, ...] = (
     _taken_apart_and_still_counted,
     _merged_with_what_is_only_alike,
     _taken_apart_in_vain,
-    _merged_again_after_it_was_taken_apart,
     _replaced_in_the_middle_of_an_undo,
     _merged_in_the_middle_of_a_forgetting,
 )
